@@ -1,0 +1,307 @@
+//! The one runtime-event vocabulary: what a turn tells its reader, whether that
+//! is a DOM listener, `on()` of the UI-less client, or an observer.
+
+use crate::json::{Object, Value};
+
+/// One thing that happened in a turn.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum RuntimeEvent {
+    /// The first event of a turn.
+    RunStarted {
+        /// The run.
+        run_id: String,
+        /// The conversation.
+        conversation_id: String,
+        /// The model, if the server names it.
+        model: Option<String>,
+        /// Set when the answers do not come from an AI; show it.
+        disclosure: Option<String>,
+    },
+    /// A piece of the answer.
+    TextDelta {
+        /// The message it belongs to.
+        message_id: String,
+        /// The piece, never empty.
+        content: String,
+    },
+    /// A piece of the model's thinking. Display only: never in answer, transcript,
+    /// history or export.
+    ThinkingDelta {
+        /// The piece.
+        content: String,
+    },
+    /// A tool call is coming. A hint that may stay away.
+    ToolAnnounce {
+        /// The call.
+        tool_call_id: String,
+        /// The tool.
+        tool_name: String,
+    },
+    /// The turn failed or was stopped. Ends the turn.
+    RunError(RunError),
+    /// The answer is whole, or a bound was hit.
+    Complete {
+        /// Every message of the conversation, oldest first.
+        messages: Vec<ChatMessage>,
+        /// Where this turn's messages begin in the list.
+        turn_from: usize,
+        /// The conversation.
+        conversation_id: String,
+        /// The limit that stopped the turn before the job was done.
+        bound: Option<Bound>,
+        /// What the turn cost, as the server says it.
+        usage: Option<Value>,
+    },
+    /// The last event of a turn that did not fail.
+    RunFinished {
+        /// The run.
+        run_id: String,
+    },
+}
+
+/// Why a turn failed or was stopped.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunError {
+    /// What happened and what to do next.
+    pub message: String,
+    /// Which kind of failure.
+    pub reason: Reason,
+    /// Someone stopped it: show "stopped", not an error.
+    pub aborted: bool,
+    /// Whether sending again can help.
+    pub retryable: bool,
+    /// Tool calls that changed something, or may have, as the server lists them.
+    pub effects: Vec<Value>,
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl $name {
+            /// The word as it stands on the wire and in events.
+            pub fn as_str(self) -> &'static str {
+                match self { $( $name::$variant => $text, )* }
+            }
+
+            /// The value written `text`.
+            pub fn parse(text: &str) -> Option<$name> {
+                match text { $( $text => Some($name::$variant), )* _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// Which kind of failure ended a turn.
+    Reason {
+        /// Someone stopped it.
+        Cancelled = "cancelled",
+        /// The model or its provider failed.
+        ModelError = "model_error",
+        /// A tool failed in a way the turn cannot survive.
+        ToolError = "tool_error",
+        /// Something took too long.
+        Timeout = "timeout",
+        /// Too many requests.
+        RateLimited = "rate_limited",
+        /// The conversation no longer fits the model.
+        ContextTooLong = "context_too_long",
+        /// The stream broke and the end is not known.
+        Interrupted = "interrupted",
+        /// The credentials were refused.
+        Unauthorized = "unauthorized",
+        /// A fault of ours, or an answer that is no AG-UI.
+        Internal = "internal",
+    }
+}
+
+words! {
+    /// A limit that ends a turn before the job is done.
+    BoundReason {
+        /// Too many model calls.
+        StepLimit = "step_limit",
+        /// Too long.
+        Deadline = "deadline",
+        /// Too many tokens or too much money.
+        SpendLimit = "spend_limit",
+        /// The same call with the same result again and again.
+        Repetition = "repetition",
+    }
+}
+
+/// The limit that stopped a turn, and its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    /// Which limit.
+    pub reason: BoundReason,
+    /// Its value: calls, milliseconds, tokens or times.
+    pub limit: u64,
+}
+
+impl Bound {
+    /// `{ reason, limit }`.
+    pub fn to_json(self) -> Value {
+        Value::Object(crate::object! { "reason": self.reason.as_str(), "limit": self.limit })
+    }
+
+    /// Reads `{ reason, limit }`.
+    pub fn from_json(value: &Value) -> Option<Bound> {
+        Some(Bound {
+            reason: BoundReason::parse(value.get("reason")?.as_str()?)?,
+            limit: value.get("limit").and_then(Value::as_u64).unwrap_or(0),
+        })
+    }
+}
+
+words! {
+    /// Who wrote a message of the transcript.
+    Author {
+        /// The person.
+        User = "user",
+        /// The agent.
+        Assistant = "assistant",
+    }
+}
+
+words! {
+    /// How a message of the transcript ended, if not well.
+    MessageStatus {
+        /// The person stopped it.
+        Stopped = "stopped",
+        /// The stream broke.
+        Interrupted = "interrupted",
+        /// The turn failed.
+        Error = "error",
+    }
+}
+
+/// A message of the transcript. Silent and tool messages are in no list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatMessage {
+    /// Unique in its conversation.
+    pub id: String,
+    /// Who wrote it.
+    pub role: Author,
+    /// The text.
+    pub content: String,
+    /// When, as ISO 8601 in UTC, if known.
+    pub created_at: Option<String>,
+    /// How it ended, if not well.
+    pub status: Option<MessageStatus>,
+}
+
+impl ChatMessage {
+    /// `{ id, role, content, createdAt?, status? }`.
+    pub fn to_json(&self) -> Value {
+        let mut o = crate::object! {
+            "id": &self.id, "role": self.role.as_str(), "content": &self.content,
+        };
+        o.insert_some("createdAt", self.created_at.as_deref());
+        o.insert_some("status", self.status.map(MessageStatus::as_str));
+        Value::Object(o)
+    }
+
+    /// Reads what [`to_json`](Self::to_json) writes.
+    pub fn from_json(value: &Value) -> Option<ChatMessage> {
+        let o = value.as_object()?;
+        Some(ChatMessage {
+            id: o.str("id")?.to_owned(),
+            role: Author::parse(o.str("role")?)?,
+            content: o.str("content").unwrap_or("").to_owned(),
+            created_at: o.str("createdAt").map(str::to_owned),
+            status: o.str("status").and_then(MessageStatus::parse),
+        })
+    }
+}
+
+impl RuntimeEvent {
+    /// The value of the event's `type` field.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            RuntimeEvent::RunStarted { .. } => "run_started",
+            RuntimeEvent::TextDelta { .. } => "text_delta",
+            RuntimeEvent::ThinkingDelta { .. } => "thinking_delta",
+            RuntimeEvent::ToolAnnounce { .. } => "tool_announce",
+            RuntimeEvent::RunError(_) => "run_error",
+            RuntimeEvent::Complete { .. } => "complete",
+            RuntimeEvent::RunFinished { .. } => "run_finished",
+        }
+    }
+
+    /// The DOM event that repeats this one under its own name, right after
+    /// `mindset:runtime-event`.
+    pub fn dom_name(&self) -> Option<&'static str> {
+        match self {
+            RuntimeEvent::TextDelta { .. } => Some("mindset:text-delta"),
+            RuntimeEvent::Complete { .. } => Some("mindset:complete"),
+            _ => None,
+        }
+    }
+
+    /// The event as the page may see it: without the history from before this
+    /// turn, because DOM events are readable by every script on the page.
+    pub fn dom_detail(&self) -> Object {
+        match self {
+            RuntimeEvent::Complete { messages, turn_from, conversation_id, bound, usage } => {
+                RuntimeEvent::Complete {
+                    messages: messages.get(*turn_from..).unwrap_or_default().to_vec(),
+                    turn_from: 0,
+                    conversation_id: conversation_id.clone(),
+                    bound: *bound,
+                    usage: usage.clone(),
+                }
+                .to_json()
+            }
+            other => other.to_json(),
+        }
+    }
+
+    /// The event as plain JSON, `type` first, for readers that may see it whole.
+    pub fn to_json(&self) -> Object {
+        let mut o = crate::object! { "type": self.type_name() };
+        match self {
+            RuntimeEvent::RunStarted { run_id, conversation_id, model, disclosure } => {
+                o.insert("runId", run_id);
+                o.insert("conversationId", conversation_id);
+                o.insert_some("model", model.as_deref());
+                o.insert_some("disclosure", disclosure.as_deref());
+            }
+            RuntimeEvent::TextDelta { message_id, content } => {
+                o.insert("messageId", message_id);
+                o.insert("content", content);
+            }
+            RuntimeEvent::ThinkingDelta { content } => o.insert("content", content),
+            RuntimeEvent::ToolAnnounce { tool_call_id, tool_name } => {
+                o.insert("toolCallId", tool_call_id);
+                o.insert("toolName", tool_name);
+            }
+            RuntimeEvent::RunError(e) => e.write(&mut o),
+            RuntimeEvent::Complete { messages, conversation_id, bound, usage, .. } => {
+                o.insert("messages", messages.iter().map(ChatMessage::to_json).collect::<Vec<_>>());
+                o.insert("conversationId", conversation_id);
+                o.insert_some("bound", bound.map(Bound::to_json));
+                o.insert_some("usage", usage.clone());
+            }
+            RuntimeEvent::RunFinished { run_id } => o.insert("runId", run_id),
+        }
+        o
+    }
+}
+
+impl RunError {
+    fn write(&self, o: &mut Object) {
+        o.insert("message", &self.message);
+        o.insert("reason", self.reason.as_str());
+        if self.aborted {
+            o.insert("aborted", true);
+        }
+        o.insert("retryable", self.retryable);
+        if !self.effects.is_empty() {
+            o.insert("effects", self.effects.clone());
+        }
+    }
+}

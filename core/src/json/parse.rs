@@ -1,0 +1,351 @@
+//! JSON text to values. Strict (RFC 8259), with three decisions of our own: of
+//! two members with one name the last value wins, half of a surrogate pair
+//! becomes U+FFFD instead of failing a whole stream, and lists nest at most 128
+//! deep so that no input can overflow the stack.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{Number, Object, Value};
+
+/// Deeper lists and objects are refused.
+const MAX_DEPTH: usize = 128;
+
+/// Objects with more members than this find repeated names through an index, so
+/// that a hostile object costs no quadratic time.
+const INDEX_FROM: usize = 32;
+
+/// Why a text is not JSON, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError {
+    /// What stands there instead of what was expected.
+    pub reason: &'static str,
+    /// Line, counted from 1.
+    pub line: usize,
+    /// Character in the line, counted from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at line {} column {}", self.reason, self.line, self.column)
+    }
+}
+
+/// Reads one JSON value; white space around it is allowed, anything else is not.
+///
+/// # Errors
+/// The first place where the text stops being JSON.
+pub fn parse(text: &str) -> Result<Value, ParseError> {
+    let mut parser = Parser { text, at: 0 };
+    let result = parser.document();
+    result.map_err(|reason| {
+        let before = text.get(..parser.at).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        ParseError {
+            reason,
+            line: before.bytes().filter(|&b| b == b'\n').count() + 1,
+            column: before.get(line_start..).unwrap_or("").chars().count() + 1,
+        }
+    })
+}
+
+type Parsed<T> = Result<T, &'static str>;
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn document(&mut self) -> Parsed<Value> {
+        self.space();
+        let value = self.value(0)?;
+        self.space();
+        if self.at < self.text.len() { Err("text after the value") } else { Ok(value) }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Parsed<Value> {
+        match self.peek() {
+            Some(b'{') => self.object(depth + 1).map(Value::Object),
+            Some(b'[') => self.array(depth + 1).map(Value::Array),
+            Some(b'"') => self.string().map(Value::String),
+            Some(b't') => self.word("true", Value::Bool(true)),
+            Some(b'f') => self.word("false", Value::Bool(false)),
+            Some(b'n') => self.word("null", Value::Null),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(_) => Err("expected a value"),
+            None => Err("the text ends where a value is expected"),
+        }
+    }
+
+    fn word(&mut self, word: &str, value: Value) -> Parsed<Value> {
+        if self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
+            self.at += word.len();
+            Ok(value)
+        } else {
+            Err("expected a value")
+        }
+    }
+
+    fn digits(&mut self) -> Parsed<()> {
+        if !matches!(self.peek(), Some(b'0'..=b'9')) {
+            return Err("expected a digit");
+        }
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Parsed<Value> {
+        let start = self.at;
+        self.eat(b'-');
+        if !self.eat(b'0') {
+            self.digits()?;
+        }
+        if self.eat(b'.') {
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if !self.eat(b'+') {
+                self.eat(b'-');
+            }
+            self.digits()?;
+        }
+        let text = self.text.get(start..self.at).unwrap_or("0");
+        Ok(Value::Number(Number(text.to_owned())))
+    }
+
+    fn string(&mut self) -> Parsed<String> {
+        self.at += 1;
+        let mut out = String::new();
+        let mut plain = self.at;
+        loop {
+            match self.peek() {
+                None => return Err("the text ends inside a string"),
+                Some(b'"') => {
+                    out.push_str(self.text.get(plain..self.at).unwrap_or(""));
+                    self.at += 1;
+                    return Ok(out);
+                }
+                Some(b'\\') => {
+                    out.push_str(self.text.get(plain..self.at).unwrap_or(""));
+                    self.at += 1;
+                    out.push(self.escape()?);
+                    plain = self.at;
+                }
+                Some(0..=0x1f) => return Err("a control character must be escaped in a string"),
+                Some(_) => self.at += 1,
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Parsed<char> {
+        let byte = self.peek().ok_or("the text ends inside a string")?;
+        let c = match byte {
+            b'"' | b'\\' | b'/' => byte as char,
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                self.at += 1;
+                return self.unicode();
+            }
+            _ => return Err("unknown escape in a string"),
+        };
+        self.at += 1;
+        Ok(c)
+    }
+
+    /// After `\u`: one scalar value, from one escape or a surrogate pair.
+    fn unicode(&mut self) -> Parsed<char> {
+        let high = self.hex4()?;
+        if let 0xd800..=0xdbff = high {
+            let after = self.at;
+            if self.eat(b'\\') && self.eat(b'u') {
+                let low = self.hex4()?;
+                if let 0xdc00..=0xdfff = low {
+                    let scalar = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+                    return Ok(char::from_u32(scalar).unwrap_or('\u{fffd}'));
+                }
+            }
+            self.at = after;
+        }
+        Ok(char::from_u32(high).unwrap_or('\u{fffd}'))
+    }
+
+    fn hex4(&mut self) -> Parsed<u32> {
+        let mut value = 0;
+        for _ in 0..4 {
+            let digit = self.peek().and_then(|b| (b as char).to_digit(16));
+            value = value * 16 + digit.ok_or("expected four hexadecimal digits")?;
+            self.at += 1;
+        }
+        Ok(value)
+    }
+
+    fn array(&mut self, depth: usize) -> Parsed<Vec<Value>> {
+        if depth > MAX_DEPTH {
+            return Err("nested too deep");
+        }
+        self.at += 1;
+        let mut items = Vec::new();
+        self.space();
+        if self.eat(b']') {
+            return Ok(items);
+        }
+        loop {
+            self.space();
+            items.push(self.value(depth)?);
+            self.space();
+            if self.eat(b']') {
+                return Ok(items);
+            }
+            if !self.eat(b',') {
+                return Err("expected ',' or ']'");
+            }
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Parsed<Object> {
+        if depth > MAX_DEPTH {
+            return Err("nested too deep");
+        }
+        self.at += 1;
+        let mut members = Members::default();
+        self.space();
+        if self.eat(b'}') {
+            return Ok(members.object);
+        }
+        loop {
+            self.space();
+            if self.peek() != Some(b'"') {
+                return Err("expected a member name in double quotes");
+            }
+            let key = self.string()?;
+            self.space();
+            if !self.eat(b':') {
+                return Err("expected ':'");
+            }
+            self.space();
+            let value = self.value(depth)?;
+            members.add(key, value);
+            self.space();
+            if self.eat(b'}') {
+                return Ok(members.object);
+            }
+            if !self.eat(b',') {
+                return Err("expected ',' or '}'");
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Members {
+    object: Object,
+    index: BTreeMap<String, usize>,
+}
+
+impl Members {
+    fn add(&mut self, key: String, value: Value) {
+        if self.object.len() < INDEX_FROM {
+            return self.object.insert(&key, value);
+        }
+        if self.index.is_empty() {
+            self.index = self.object.0.iter().enumerate().map(|(i, (k, _))| (k.clone(), i)).collect();
+        }
+        if let Some(old) = self.index.get(&key).and_then(|&i| self.object.0.get_mut(i)) {
+            old.1 = value;
+        } else {
+            self.index.insert(key.clone(), self.object.len());
+            self.object.0.push((key, value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn same(text: &str) {
+        assert_eq!(parse(text).map(|v| v.to_string()), Ok(text.to_owned()));
+    }
+
+    #[test]
+    fn what_is_written_comes_back() {
+        for text in [
+            "null",
+            "true",
+            "[]",
+            "{}",
+            "0",
+            "-0",
+            "1e400",
+            "12345678901234567890.10",
+            r#"{"b":1,"a":[{"__proto__":2}],"é":"🙂"}"#,
+            r#""\"\\\n\u0000""#,
+        ] {
+            same(text);
+        }
+    }
+
+    #[test]
+    fn escapes() {
+        let read = |text: &str| parse(text).ok().and_then(|v| v.as_str().map(str::to_owned));
+        assert_eq!(read(r#""\ud83d\ude42\/\b""#).as_deref(), Some("🙂/\u{8}"));
+        assert_eq!(read(r#""\ud83dx""#).as_deref(), Some("\u{fffd}x"));
+        assert_eq!(read(r#""\ud83d\u0041""#).as_deref(), Some("\u{fffd}A"));
+        assert_eq!(read(r#""\ude42""#).as_deref(), Some("\u{fffd}"));
+    }
+
+    #[test]
+    fn refused_with_a_place() {
+        for (text, line, column) in [
+            ("", 1, 1),
+            ("{'a':1}", 1, 2),
+            ("[1,]", 1, 4),
+            ("{\"a\":1,\n x}", 2, 2),
+            ("01", 1, 2),
+            ("1.", 1, 3),
+            ("\"a\u{1}\"", 1, 3),
+            ("nul", 1, 1),
+            ("[1 2]", 1, 4),
+            ("\"\\x\"", 1, 3),
+        ] {
+            let error = parse(text).err();
+            assert_eq!(error.map(|e| (e.line, e.column)), Some((line, column)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn deep_and_wide_input_is_bounded() {
+        assert!(parse(&"[".repeat(100_000)).is_err());
+        let wide: String = (0..20_000).map(|i| format!("\"k{}\":{i},", i % 10_000)).collect();
+        let object = parse(&format!("{{{wide}\"z\":0}}"));
+        assert_eq!(object.as_ref().ok().and_then(|o| o.as_object()).map(Object::len), Some(10_001));
+        assert_eq!(object.ok().and_then(|o| o.get("k1").and_then(Value::as_u64)), Some(10_001));
+    }
+}

@@ -1,0 +1,155 @@
+//! What the session wants done.
+
+use crate::error::ErrorInfo;
+use crate::event::{Bound, RuntimeEvent};
+use crate::json::Object;
+use crate::view::Patch;
+
+/// Names a request among all of a session's; never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FetchId(pub u32);
+
+/// Names a promise that a `sendMessage` waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SendId(pub u32);
+
+/// One effect. The adapter performs it and never calls the machine from inside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// Ask the page for a token; comes back as `Input::Token`. `fresh` means the
+    /// last one was refused: a cached one will not do.
+    NeedToken {
+        /// Whether a cached token will not do.
+        fresh: bool,
+    },
+    /// Start a request; comes back as `Head`, `Bytes`…, `End`.
+    Fetch(FetchRequest),
+    /// Drop a request; nothing of it comes back.
+    Abort(FetchId),
+    /// Dispatch an event.
+    Event(DomEvent),
+    /// Change the panel.
+    Patch(Patch),
+    /// Settle the promise of a `sendMessage`.
+    Settle {
+        /// The promise.
+        send: SendId,
+        /// With what.
+        result: TurnResult,
+    },
+    /// Keep the anonymous key in sessionStorage, for this server, app and agent.
+    StoreAnonymousKey(String),
+}
+
+/// A request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FetchRequest {
+    /// Its id.
+    pub id: FetchId,
+    /// What it is for; decides nothing in the adapter, helps in logs and tests.
+    pub purpose: FetchPurpose,
+    /// `GET` or `POST`.
+    pub method: &'static str,
+    /// Absolute URL.
+    pub url: String,
+    /// Headers, credentials included: not for logs.
+    pub headers: Vec<(&'static str, String)>,
+    /// JSON text.
+    pub body: Option<String>,
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FetchPurpose {
+    /// Anonymous sign-in.
+    SignIn,
+    /// A run; the answer is a stream.
+    Run,
+    /// Cancel of a run.
+    Cancel,
+}
+
+/// Why a request failed before its body ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FetchFailure {
+    /// What the browser says, for people.
+    pub message: String,
+}
+
+/// An event for listeners, made from a state that is already the new one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DomEvent {
+    /// `mindset:agent-initializing`.
+    Initializing,
+    /// `mindset:agent-idle`.
+    Idle {
+        /// The conversation, once there is one.
+        conversation_id: Option<String>,
+    },
+    /// `mindset:agent-busy`.
+    Busy {
+        /// The run.
+        run_id: String,
+    },
+    /// `mindset:runtime-event`, and the event by its own name right after.
+    Runtime(RuntimeEvent),
+    /// `mindset:conversation`, and `mindset:thread-changed` right after.
+    Conversation {
+        /// `{ type: "conversation_id", conversationId, … }`.
+        detail: Object,
+    },
+    /// `mindset:error`.
+    Error(ErrorInfo),
+}
+
+/// What `sendMessage` resolves to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnResult {
+    /// How the turn ended.
+    pub status: TurnStatus,
+    /// The last assistant message of the turn.
+    pub text: Option<String>,
+    /// The conversation.
+    pub conversation_id: String,
+    /// The run.
+    pub run_id: String,
+    /// What went wrong, with `error`.
+    pub error: Option<ErrorInfo>,
+    /// The limit that stopped the turn.
+    pub bound: Option<Bound>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnStatus {
+    /// The answer is whole, or a bound was hit.
+    Finished,
+    /// It failed.
+    Error,
+    /// Someone stopped it.
+    Aborted,
+}
+
+impl TurnStatus {
+    /// The word in `TurnResult.status`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TurnStatus::Finished => "finished",
+            TurnStatus::Error => "error",
+            TurnStatus::Aborted => "aborted",
+        }
+    }
+}
+
+impl TurnResult {
+    /// `{ status, text?, conversationId, runId, error?, bound? }`.
+    pub fn to_json(&self) -> Object {
+        let mut o = crate::object! { "status": self.status.as_str() };
+        o.insert_some("text", self.text.as_deref());
+        o.insert("conversationId", &self.conversation_id);
+        o.insert("runId", &self.run_id);
+        o.insert_some("error", self.error.as_ref().map(ErrorInfo::to_json));
+        o.insert_some("bound", self.bound.map(Bound::to_json));
+        o
+    }
+}

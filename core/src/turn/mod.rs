@@ -1,0 +1,133 @@
+//! The runtime's machine: one run of a turn, from the accepted input to the last
+//! event. Model and client tools take turns until the model has nothing left to
+//! ask, a bound is hit, or someone stops it.
+//!
+//! [`Turn::handle`] takes one [`Input`], then [`Turn::poll_output`] is drained.
+//! The machine never learns who reads its events: a reader that goes away stops
+//! nothing.
+
+mod conversation;
+mod model;
+
+pub use conversation::{Conversation, StoredCall, StoredMessage, StoredRole};
+pub use model::{ModelCall, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelTool, ModelUsage};
+
+use crate::agui::{Event, RunAgentInput};
+use crate::{Millis, NextId};
+
+/// Limits of a turn; an agent's configuration sets its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Model calls in one turn. The bound comes before call N + 1.
+    pub steps: u64,
+    /// Milliseconds, not counting the wait for people and pages.
+    pub deadline: u64,
+    /// How often the same call with the same arguments and result may run.
+    pub repetition: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds { steps: 25, deadline: 600_000, repetition: 3 }
+    }
+}
+
+/// What the agent is, for one run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Agent {
+    /// System prompt.
+    pub instructions: String,
+    /// The model's name, for the request and for `run_started`.
+    pub model: String,
+    /// Set when answers do not come from an AI; readers show it.
+    pub disclosure: Option<String>,
+    /// Limits.
+    pub bounds: Bounds,
+}
+
+/// Everything that can happen to a run.
+#[derive(Debug)]
+pub enum Input {
+    /// The model said something.
+    Model(ModelEvent),
+    /// Someone stops the run.
+    Cancel,
+    /// The runtime is shutting down, or something of it failed: end the run with
+    /// this error.
+    Fail(crate::error::ErrorInfo),
+    /// Time passed.
+    Tick,
+}
+
+/// What the run wants done, in this order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// Call the model; its answer comes back as [`Input::Model`].
+    CallModel(ModelRequest),
+    /// Drop the running model call; nothing of it comes back.
+    AbortModel,
+    /// Drop the stored message with this id and all that follow it.
+    Truncate {
+        /// The message.
+        from: String,
+    },
+    /// Append messages to the stored conversation. Comes before the event that
+    /// tells the reader.
+    Store(Vec<StoredMessage>),
+    /// Append an event to the run's log.
+    Emit(Event),
+    /// The run is over, and how. The last output.
+    Done(RunState),
+}
+
+/// How a run ended, as stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunState {
+    /// It ended well, or at a bound.
+    Finished,
+    /// It waits for the client's tools.
+    Waiting,
+    /// It failed.
+    Error,
+    /// It was stopped.
+    Cancelled,
+}
+
+/// Why an input cannot become a run. The adapter answers with the code's status.
+pub type Refusal = crate::error::ErrorInfo;
+
+/// One run of a turn.
+#[derive(Debug)]
+pub struct Turn {}
+
+impl Turn {
+    /// Accepts `input` for the stored `conversation`, or says why not.
+    ///
+    /// # Errors
+    /// A refusal with the code the adapter answers with; nothing was changed.
+    pub fn start(
+        input: RunAgentInput,
+        agent: Agent,
+        conversation: Conversation,
+        ids: Box<dyn NextId + Send>,
+        now: Millis,
+    ) -> Result<Turn, Refusal> {
+        let _ = (input, agent, conversation, ids, now);
+        Ok(Turn {})
+    }
+
+    /// Takes one input. Drain [`poll_output`](Self::poll_output) afterwards.
+    pub fn handle(&mut self, input: Input, now: Millis) {
+        let _ = (input, now);
+    }
+
+    /// The next effect, until there is none.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        None
+    }
+
+    /// When [`Input::Tick`] is due.
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        None
+    }
+}

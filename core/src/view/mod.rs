@@ -1,0 +1,85 @@
+//! What the chat panel must change, as data. The session decides, the DOM adapter
+//! carries out; a page without a panel drops them.
+
+use crate::event::{Author, MessageStatus};
+
+/// One change of the chat panel. Rows are named by message id and stay in the
+/// order in which they were added.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Patch {
+    /// Removes every row and notice: another conversation.
+    Clear,
+    /// Adds a row at the end.
+    AddMessage {
+        /// The message.
+        id: String,
+        /// Who wrote it.
+        role: Author,
+        /// Its text so far.
+        text: String,
+    },
+    /// Adds text at the end of a row.
+    AppendText {
+        /// The message.
+        id: String,
+        /// The piece.
+        text: String,
+    },
+    /// Shows how a message ended: nothing, "stopped", "interrupted", "failed".
+    SetStatus {
+        /// The message.
+        id: String,
+        /// How it ended, `None` for well.
+        status: Option<MessageStatus>,
+    },
+    /// Removes a row.
+    RemoveMessage {
+        /// The message.
+        id: String,
+    },
+    /// What the agent is doing.
+    SetActivity(Activity),
+    /// Shows a notice under the last row, instead of the one before; `None` takes
+    /// it away.
+    SetNotice(Option<Notice>),
+    /// The agent behind the conversation says of itself that it is no AI but a
+    /// demonstration; shown as long as the conversation is open.
+    SetDisclosure(Option<String>),
+}
+
+/// What the agent is doing, for the indicator and the composer's button.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// Start-up: the composer takes text and waits.
+    Starting,
+    /// Ready for the next message.
+    Idle,
+    /// A turn runs and has said nothing yet.
+    Waiting,
+    /// The model is thinking.
+    Thinking,
+    /// The answer is arriving.
+    Answering,
+    /// The stop was asked for and the turn is ending.
+    Stopping,
+}
+
+/// Something the person should know, under the last row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// An error (announced at once) or a remark.
+    pub error: bool,
+    /// What happened and what to do next.
+    pub text: String,
+    /// What the button does, if there is one.
+    pub action: Option<NoticeAction>,
+}
+
+/// What a notice offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoticeAction {
+    /// Send the last message again.
+    Retry,
+    /// Try to reach the server again.
+    Reconnect,
+}

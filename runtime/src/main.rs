@@ -1,0 +1,2 @@
+//! The agent runtime.
+fn main() {}

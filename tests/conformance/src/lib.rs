@@ -1,0 +1,1 @@
+//! Core against public conformance data; see `tests/`.
