@@ -1,2 +1,78 @@
-//! Build and test commands.
-fn main() {}
+//! `cargo xtask`: everything a newcomer or a machine does with this repository, as one
+//! program that needs no tool installed by hand but Rust, Node.js and, for the
+//! end-to-end tests, Python.
+//!
+//! A failure is one sentence that says what happened and what to do next.
+
+mod artifacts;
+mod bindings;
+mod build;
+mod bundle;
+mod settings;
+mod shell;
+mod tools;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use settings::Settings;
+use shell::Shell;
+
+const HELP: &str = "\
+usage: cargo xtask <command>
+
+  build [--release]   the SDK (dist/) and the runtime that serves it
+  test-runner         runs wasm tests; cargo calls it
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[String]) -> Result<ExitCode> {
+    let (command, rest) = match args.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("help", args),
+    };
+    if command == "test-runner" {
+        // Takes cargo's arguments as they are; its own first argument is a program name.
+        wasm_bindgen_cli::wasm_bindgen_test_runner::run_cli_with_args(args)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let flags = Flags::parse(rest)?;
+    let shell = Shell::new()?;
+    let settings = Settings::read(shell.root())?;
+    match command {
+        "build" => build::build(&shell, &settings, flags.release).map(|made| made.report(&shell))?,
+        "help" | "--help" | "-h" => print!("{HELP}"),
+        other => bail!("there is no command `{other}`\n\n{HELP}"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The options of all commands.
+#[derive(Debug, Default)]
+struct Flags {
+    release: bool,
+}
+
+impl Flags {
+    fn parse(args: &[String]) -> Result<Flags> {
+        let mut flags = Flags::default();
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            match arg.as_str() {
+                "--release" => flags.release = true,
+                other => bail!("there is no option `{other}`; `cargo xtask help` lists them"),
+            }
+        }
+        Ok(flags)
+    }
+}

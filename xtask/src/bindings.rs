@@ -1,0 +1,147 @@
+//! From Rust to the two files the bundles are made of: optimised wasm, and glue that can
+//! be started more than once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::artifacts::sha256_hex;
+use crate::settings::Settings;
+use crate::shell::Shell;
+use crate::tools::{npm_tool, on_path, with};
+
+/// What the binding generator and the optimiser made, below `target/glue/`.
+#[derive(Debug)]
+pub(crate) struct Bindings {
+    /// The wasm as it ships, without names.
+    pub(crate) wasm: PathBuf,
+    /// The wasm before the optimiser, with the names `cargo xtask size` reads.
+    pub(crate) named: PathBuf,
+    /// ES module whose default export, `instantiate()`, gives the glue of a fresh instance.
+    pub(crate) glue: PathBuf,
+}
+
+/// Compiles the SDK and generates its bindings.
+pub(crate) fn generate(shell: &Shell, settings: &Settings) -> Result<Bindings> {
+    let package = settings.build.package.as_str();
+    let target = settings.build.target.as_str();
+    shell.run(shell.cargo(&["build", "--release", "--target", target, "--package", package]))?;
+    let file = package.replace('-', "_");
+    let compiled = shell.path("target").join(target).join("release").join(&file).with_extension("wasm");
+
+    let folder = shell.path("target/glue");
+    let named = folder.join("named");
+    bindgen(&compiled, &named, &file, &[])?;
+    let named_wasm = named.join(format!("{file}_bg.wasm"));
+    let wasm = match optimise(shell, settings, &named_wasm, &folder)? {
+        Some(wasm) => wasm,
+        None => {
+            let small = folder.join("small");
+            bindgen(&compiled, &small, &file, &["--remove-name-section", "--remove-producers-section"])?;
+            small.join(format!("{file}_bg.wasm"))
+        }
+    };
+    let glue = glue(shell, settings, &named.join(format!("{file}.js")), &folder)?;
+    Ok(Bindings { wasm, named: named_wasm, glue })
+}
+
+fn bindgen(compiled: &Path, out: &Path, name: &str, flags: &[&str]) -> Result<()> {
+    let (compiled, out) = (compiled.to_string_lossy(), out.to_string_lossy());
+    // The loader always says where the wasm is, so the glue need not guess.
+    let fixed = ["wasm-bindgen", "--target", "web", "--no-typescript", "--omit-default-module-path"];
+    let paths = ["--out-name", name, "--out-dir", out.as_ref(), compiled.as_ref()];
+    wasm_bindgen_cli::wasm_bindgen::run_cli_with_args(fixed.iter().chain(flags).chain(&paths))
+        .context("the binding generator refused the compiled SDK")
+}
+
+/// The wasm made smaller; `None` without `wasm-opt`, which is optional. Slow, so a result
+/// is kept until the input or the flags change.
+fn optimise(shell: &Shell, settings: &Settings, wasm: &Path, folder: &Path) -> Result<Option<PathBuf>> {
+    let Some(tool) = npm_tool(shell, "wasm-opt").or_else(|| on_path(&["wasm-opt"])) else {
+        shell.say("wasm-opt is not installed (npm package `binaryen`): carrying on without it, a few per cent larger");
+        return Ok(None);
+    };
+    let (out, key_file) = (folder.join("optimised.wasm"), folder.join("optimised.key"));
+    let key = format!("{} {}", sha256_hex(&fs::read(wasm)?), settings.optimiser.flags.join(" "));
+    if out.is_file() && fs::read_to_string(&key_file).is_ok_and(|old| old == key) {
+        return Ok(Some(out));
+    }
+    let mut command = shell.command(tool);
+    command.args(&settings.optimiser.flags).arg("--strip-producers").arg(wasm).arg("-o").arg(&out);
+    shell.run(command)?;
+    fs::write(key_file, key)?;
+    Ok(Some(out))
+}
+
+/// `--target web` glue keeps its instance in module variables, so one module is one
+/// instance for ever. As the body of a function it can be evaluated again, which is how
+/// a fresh instance replaces one that trapped.
+fn glue(shell: &Shell, settings: &Settings, generated: &Path, folder: &Path) -> Result<PathBuf> {
+    // Nobody starts the wasm synchronously; without its export the bundler drops the code.
+    let text = fs::read_to_string(generated)?;
+    fs::write(
+        generated,
+        text.replace("export { initSync, __wbg_init as default }", "export { __wbg_init as default }"),
+    )?;
+
+    let flat = folder.join("flat.js");
+    let esbuild = npm_tool(shell, "esbuild").context("esbuild is missing: run `npm ci`")?;
+    let mut command = with(shell.command(esbuild), &["--bundle", "--format=esm", "--log-level=warning"]);
+    command
+        .arg(format!("--target={}", settings.build.javascript))
+        .arg(format!("--outfile={}", flat.display()));
+    command.arg(generated);
+    shell.run(command)?;
+
+    let factory = factory(&fs::read_to_string(&flat)?)?;
+    let glue = folder.join("glue.mjs");
+    fs::write(&glue, factory)?;
+    Ok(glue)
+}
+
+/// A module as a function that returns its exports.
+fn factory(module: &str) -> Result<String> {
+    let split = module.rsplit_once("export {").and_then(|(body, rest)| Some((body, rest.split_once('}')?)));
+    let Some((body, (exports, rest))) = split else {
+        bail!("the generated glue ends in no list of exports: wasm-bindgen or esbuild changed their output");
+    };
+    let fields: Vec<String> = exports
+        .split(',')
+        .map(str::trim)
+        .filter(|export| !export.is_empty())
+        .map(|export| match export.split_once(" as ") {
+            Some((local, public)) => format!("{public}: {local}"),
+            None => export.to_string(),
+        })
+        .collect();
+    if rest.trim_start_matches(';').lines().any(|line| !line.trim().is_empty() && !line.starts_with("//")) {
+        bail!(
+            "the generated glue goes on after its list of exports: wasm-bindgen or esbuild changed their output"
+        );
+    }
+    Ok(format!(
+        "export default function instantiate() {{\n\"use strict\";\n{body}\nreturn {{ {} }};\n}}\n",
+        fields.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::factory;
+
+    #[test]
+    fn a_module_becomes_a_function_that_returns_its_exports() {
+        let module =
+            "var wasm;\nfunction init() {}\nclass Page {}\nexport {\n  Page,\n  init as default\n};\n";
+        let text = factory(module).unwrap();
+        assert!(text.starts_with("export default function instantiate() {"));
+        assert!(text.contains("return { Page, default: init };"), "{text}");
+    }
+
+    #[test]
+    fn glue_of_an_unknown_form_is_refused() {
+        assert!(factory("var a;").is_err());
+        assert!(factory("export { a };\nmore();").is_err());
+    }
+}
