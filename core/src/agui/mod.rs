@@ -8,8 +8,12 @@
 mod decode;
 mod encode;
 mod event;
+mod fields;
 mod input;
+mod message;
 mod order;
+mod patch;
+mod table;
 
 pub use decode::{DecodeError, decode_event, decode_input};
 pub use encode::{encode_event, encode_input};
