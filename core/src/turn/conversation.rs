@@ -1,8 +1,13 @@
 //! A conversation as it is stored.
 
-use crate::Millis;
+use std::collections::BTreeSet;
+
 use crate::event::MessageStatus;
 use crate::json::Object;
+use crate::{Millis, NextId};
+
+/// What stands for the result of a call that never got one.
+pub(super) const CANCELLED: &str = "cancelled by the user";
 
 /// A stored conversation, loaded for one run.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -11,6 +16,43 @@ pub struct Conversation {
     pub id: String,
     /// Messages, oldest first, tool messages and silent ones included.
     pub messages: Vec<StoredMessage>,
+}
+
+impl Conversation {
+    /// The calls that wait for a result: those of the last assistant message, as
+    /// long as nobody has said anything since.
+    pub fn open_calls(&self) -> Vec<&StoredCall> {
+        open_calls(&self.messages)
+    }
+
+    /// The results that close every open call as cancelled, to be stored.
+    pub fn cancel_open_calls(&self, run_id: &str, ids: &mut dyn NextId, now: Millis) -> Vec<StoredMessage> {
+        let cancel = |call: &StoredCall| cancelled(call, run_id, ids.next_id(), now);
+        self.open_calls().into_iter().map(cancel).collect()
+    }
+}
+
+/// See [`Conversation::open_calls`].
+pub(super) fn open_calls(messages: &[StoredMessage]) -> Vec<&StoredCall> {
+    let Some(at) = messages.iter().rposition(|m| m.role == StoredRole::Assistant) else {
+        return Vec::new();
+    };
+    let (Some(message), Some(after)) = (messages.get(at), messages.get(at + 1..)) else {
+        return Vec::new();
+    };
+    if message.status.is_some() || after.iter().any(|m| m.role == StoredRole::User) {
+        return Vec::new();
+    }
+    let answered: BTreeSet<&str> = after.iter().filter_map(|m| m.call_id.as_deref()).collect();
+    message.calls.iter().filter(|c| !answered.contains(c.id.as_str())).collect()
+}
+
+/// The result of a call that somebody gave up.
+pub(super) fn cancelled(call: &StoredCall, run_id: &str, id: String, now: Millis) -> StoredMessage {
+    let mut message = StoredMessage::new(id, run_id, StoredRole::Tool, CANCELLED, now);
+    message.call_id = Some(call.id.clone());
+    message.status = Some(MessageStatus::Error);
+    message
 }
 
 /// A message as it is stored.
@@ -36,6 +78,30 @@ pub struct StoredMessage {
     pub provider_state: Option<Object>,
     /// When it was stored.
     pub created_at: Millis,
+}
+
+impl StoredMessage {
+    /// A visible message that ended well, without calls.
+    pub fn new(
+        id: impl Into<String>,
+        run_id: &str,
+        role: StoredRole,
+        content: impl Into<String>,
+        created_at: Millis,
+    ) -> StoredMessage {
+        StoredMessage {
+            id: id.into(),
+            run_id: run_id.to_owned(),
+            role,
+            content: content.into(),
+            silent: false,
+            calls: Vec::new(),
+            call_id: None,
+            status: None,
+            provider_state: None,
+            created_at,
+        }
+    }
 }
 
 /// Who speaks in a stored message.

@@ -6,8 +6,17 @@
 //! The machine never learns who reads its events: a reader that goes away stops
 //! nothing.
 
+mod accept;
+mod answer;
+mod arguments;
+mod bounds;
+mod calls;
 mod conversation;
+mod history;
 mod model;
+mod prompt;
+mod running;
+mod tools;
 
 pub use conversation::{Conversation, StoredCall, StoredMessage, StoredRole};
 pub use model::{ModelCall, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelTool, ModelUsage};
@@ -97,8 +106,7 @@ pub enum RunState {
 pub type Refusal = crate::error::ErrorInfo;
 
 /// One run of a turn.
-#[derive(Debug)]
-pub struct Turn {}
+pub struct Turn(running::Run);
 
 impl Turn {
     /// Accepts `input` for the stored `conversation`, or says why not.
@@ -112,22 +120,29 @@ impl Turn {
         ids: Box<dyn NextId + Send>,
         now: Millis,
     ) -> Result<Turn, Refusal> {
-        let _ = (input, agent, conversation, ids, now);
-        Ok(Turn {})
+        running::Run::start(input, agent, conversation, ids, now).map(Turn)
     }
 
-    /// Takes one input. Drain [`poll_output`](Self::poll_output) afterwards.
+    /// Takes one input. Drain [`poll_output`](Self::poll_output) afterwards. After
+    /// [`Output::Done`] inputs do nothing.
     pub fn handle(&mut self, input: Input, now: Millis) {
-        let _ = (input, now);
+        self.0.handle(input, now);
     }
 
     /// The next effect, until there is none.
     pub fn poll_output(&mut self) -> Option<Output> {
-        None
+        self.0.poll_output()
     }
 
     /// When [`Input::Tick`] is due.
     pub fn poll_timeout(&self) -> Option<Millis> {
-        None
+        self.0.poll_timeout()
+    }
+}
+
+/// Without its content: prompts and messages do not belong in logs.
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Turn").finish_non_exhaustive()
     }
 }

@@ -1,0 +1,207 @@
+//! What of a client's input becomes part of the stored conversation. The store is
+//! the truth: new messages of the person and results of the client's own open
+//! calls are taken, everything else a client claims is not believed.
+
+use std::collections::BTreeSet;
+
+use crate::agui::{Content, Message, Role, RunAgentInput};
+use crate::error::{ErrorCode, ErrorInfo};
+use crate::event::MessageStatus;
+use crate::json::Value;
+use crate::{Millis, NextId};
+
+use super::conversation::{cancelled, open_calls};
+use super::{Conversation, Refusal, StoredMessage, StoredRole};
+
+/// Characters of an id.
+const MAX_ID: usize = 200;
+
+/// Characters of a message.
+const MAX_MESSAGE: usize = 100_000;
+
+/// What the run does to the conversation before it calls the model.
+pub(super) struct Accepted {
+    /// The stored message to drop, with all that follow it.
+    pub(super) truncate: Option<String>,
+    /// What is stored and stays.
+    pub(super) stored: Vec<StoredMessage>,
+    /// What is to be stored.
+    pub(super) new: Vec<StoredMessage>,
+}
+
+/// Takes what can be taken, or says why there is nothing to run.
+pub(super) fn accept(
+    input: &RunAgentInput,
+    conversation: Conversation,
+    ids: &mut dyn NextId,
+    now: Millis,
+) -> Result<Accepted, Refusal> {
+    check_id("threadId", &input.thread_id)?;
+    check_id("runId", &input.run_id)?;
+    let mut stored = conversation.messages;
+    let unknown = stored.is_empty();
+    let truncate = truncate(input, &mut stored)?;
+    let mut reader = Reader { input, ids, now, used: stored.iter().map(|m| m.id.clone()).collect() };
+    let users = reader.users(unknown)?;
+    let open = open_calls(&stored);
+    let mut new = reader.answers(&open)?;
+    let missing: Vec<_> =
+        open.into_iter().filter(|c| !new.iter().any(|m| m.call_id.as_ref() == Some(&c.id))).collect();
+    if !users.is_empty() {
+        new.extend(missing.into_iter().map(|c| cancelled(c, &input.run_id, reader.ids.next_id(), now)));
+        new.extend(users);
+    } else if new.is_empty() {
+        return Err(nothing_new(missing.len()));
+    } else if !missing.is_empty() {
+        let names: Vec<_> = missing.iter().map(|c| c.id.as_str()).collect();
+        return Err(invalid(format!(
+            "The run must answer every open call of its step; missing: {}. Send one tool message for each.",
+            names.join(", ")
+        )));
+    }
+    Ok(Accepted { truncate, stored, new })
+}
+
+/// Drops what `replaceFrom` names. A message that never reached the store needs
+/// no dropping, so an unknown id is no mistake.
+fn truncate(input: &RunAgentInput, stored: &mut Vec<StoredMessage>) -> Result<Option<String>, Refusal> {
+    let from = match input.mindset("replaceFrom") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(id)) => id,
+        Some(other) => {
+            return Err(invalid(format!(
+                "forwardedProps.mindset.replaceFrom must be a message id, not {}.",
+                other.kind()
+            )));
+        }
+    };
+    let Some(at) = stored.iter().position(|m| m.id == *from) else { return Ok(None) };
+    if stored.get(at).is_some_and(|m| m.role != StoredRole::User) {
+        return Err(invalid(format!(
+            "forwardedProps.mindset.replaceFrom: \"{from}\" is no user message. Name the user message to replace."
+        )));
+    }
+    stored.truncate(at);
+    Ok(Some(from.clone()))
+}
+
+struct Reader<'a> {
+    input: &'a RunAgentInput,
+    ids: &'a mut dyn NextId,
+    now: Millis,
+    /// Message ids of the conversation.
+    used: BTreeSet<String>,
+}
+
+impl Reader<'_> {
+    /// The last user message if it is new; with a conversation nobody knows, the
+    /// ones before it too.
+    fn users(&mut self, unknown: bool) -> Result<Vec<StoredMessage>, Refusal> {
+        let input = self.input;
+        let of_user = |(_, m): &(usize, &Message)| m.role == Role::User;
+        let Some((last, message)) = input.messages.iter().enumerate().rfind(of_user) else {
+            return Ok(Vec::new());
+        };
+        if self.used.contains(&message.id) {
+            return Ok(Vec::new());
+        }
+        let mut taken = self.user(last, message)?;
+        taken.silent = input.mindset("inputType").and_then(Value::as_str) == Some("PSEUDO_HUMAN");
+        let mut users = Vec::new();
+        if unknown {
+            for (at, message) in input.messages.iter().enumerate().take(last).filter(of_user) {
+                if !self.used.contains(&message.id) {
+                    users.push(self.user(at, message)?);
+                }
+            }
+        }
+        users.push(taken);
+        Ok(users)
+    }
+
+    fn user(&mut self, at: usize, message: &Message) -> Result<StoredMessage, Refusal> {
+        check_id(&format!("messages[{at}].id"), &message.id)?;
+        let text = text(at, message)?;
+        let size = text.chars().count();
+        if size > MAX_MESSAGE {
+            let problem = format!(
+                "messages[{at}]: the message has {size} characters, the limit is {MAX_MESSAGE}. Send a shorter one."
+            );
+            return Err(ErrorInfo::new(ErrorCode::TooLarge, problem));
+        }
+        if text.trim().is_empty() {
+            return Err(invalid(format!("messages[{at}]: the message has no text. Send some.")));
+        }
+        self.used.insert(message.id.clone());
+        Ok(StoredMessage::new(&message.id, &self.input.run_id, StoredRole::User, text, self.now))
+    }
+
+    /// Results of open calls; of two for one call the first counts.
+    fn answers(&mut self, open: &[&super::StoredCall]) -> Result<Vec<StoredMessage>, Refusal> {
+        let mut answers: Vec<StoredMessage> = Vec::new();
+        for (at, message) in self.input.messages.iter().enumerate().filter(|(_, m)| m.role == Role::Tool) {
+            let Some(call) = open.iter().find(|c| Some(&c.id) == message.tool_call_id.as_ref()) else {
+                continue;
+            };
+            if answers.iter().any(|m| m.call_id.as_ref() == Some(&call.id)) {
+                continue;
+            }
+            answers.push(self.answer(at, message, &call.id)?);
+        }
+        Ok(answers)
+    }
+
+    fn answer(&mut self, at: usize, message: &Message, call: &str) -> Result<StoredMessage, Refusal> {
+        let mut content = text(at, message)?;
+        if let (true, Some(error)) = (content.is_empty(), &message.error) {
+            content.clone_from(error);
+        }
+        let id = match check_id("", &message.id) {
+            Ok(()) if !self.used.contains(&message.id) => message.id.clone(),
+            _ => self.ids.next_id(),
+        };
+        self.used.insert(id.clone());
+        let mut answer = StoredMessage::new(id, &self.input.run_id, StoredRole::Tool, content, self.now);
+        answer.call_id = Some(call.to_owned());
+        answer.status = message.error.as_ref().map(|_| MessageStatus::Error);
+        Ok(answer)
+    }
+}
+
+/// The text of a message that has nothing but text.
+fn text(at: usize, message: &Message) -> Result<String, Refusal> {
+    if let Some(Content::Parts(parts)) = &message.content {
+        for (i, part) in parts.iter().enumerate() {
+            let kind = part.get("type").and_then(Value::as_str).unwrap_or("unknown");
+            if kind != "text" {
+                let kind: String = kind.chars().take(40).collect();
+                return Err(invalid(format!(
+                    "messages[{at}].content[{i}] is of type \"{kind}\". Only text is taken so far, files come \
+                     with a later version. Send text parts."
+                )));
+            }
+        }
+    }
+    Ok(message.plain_text())
+}
+
+/// Ids stand in URLs and SSE fields.
+fn check_id(place: &str, id: &str) -> Result<(), Refusal> {
+    if !id.is_empty() && id.chars().count() <= MAX_ID && !id.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(invalid(format!("{place} must be 1 to {MAX_ID} printable characters, for example a UUID.")))
+}
+
+fn nothing_new(open: usize) -> Refusal {
+    let rest = if open == 0 {
+        "Send a user message with an id of its own."
+    } else {
+        "Send a user message with an id of its own, or the results of the open calls."
+    };
+    ErrorInfo::new(ErrorCode::Conflict, format!("The run brings nothing new to the conversation. {rest}"))
+}
+
+fn invalid(message: String) -> Refusal {
+    ErrorInfo::new(ErrorCode::InvalidRequest, message)
+}

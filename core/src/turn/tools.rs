@@ -1,0 +1,160 @@
+//! The client's tools as the model sees them.
+
+use std::collections::BTreeSet;
+
+use crate::agui::Tool;
+use crate::error::{ErrorCode, ErrorInfo};
+use crate::json::{Object, Value};
+
+use super::{ModelTool, Refusal};
+
+/// Tools in one run.
+const MAX_TOOLS: usize = 128;
+
+/// Bytes of all schemas of a run together.
+const MAX_SCHEMAS: usize = 256 * 1024;
+
+/// Characters of a tool's name.
+const MAX_NAME: usize = 64;
+
+/// The tools for the model, or what is wrong with them.
+pub(super) fn model_tools(tools: &[Tool]) -> Result<Vec<ModelTool>, Refusal> {
+    if tools.len() > MAX_TOOLS {
+        return Err(refusal(format!(
+            "The run brings {} tools, the limit is {MAX_TOOLS}. Send fewer.",
+            tools.len()
+        )));
+    }
+    let mut names = BTreeSet::new();
+    let mut size = 0_usize;
+    let mut out = Vec::with_capacity(tools.len());
+    for (i, tool) in tools.iter().enumerate() {
+        check_name(i, &tool.name)?;
+        if !names.insert(tool.name.as_str()) {
+            return Err(refusal(format!(
+                "tools[{i}].name: there is a tool \"{}\" already. Names must be unique.",
+                tool.name
+            )));
+        }
+        size = size.saturating_add(tool.parameters.as_ref().map_or(0, |p| p.to_string().len()));
+        if size > MAX_SCHEMAS {
+            return Err(refusal(format!(
+                "The schemas of the tools are over {MAX_SCHEMAS} bytes together, from tools[{i}] on. \
+                 Send fewer or smaller ones."
+            )));
+        }
+        out.push(ModelTool {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            parameters: root_schema(i, tool.parameters.as_ref())?,
+        });
+    }
+    Ok(out)
+}
+
+/// `name` with every character a provider refuses replaced. Models make up names,
+/// and one illegal name in the history would fail every later request.
+pub(super) fn legal_name(name: &str) -> String {
+    if name.is_empty() {
+        return "unnamed".to_owned();
+    }
+    name.chars().take(MAX_NAME).map(|c| if is_legal(c) { c } else { '_' }).collect()
+}
+
+fn is_legal(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
+fn check_name(i: usize, name: &str) -> Result<(), Refusal> {
+    if !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_legal) {
+        return Ok(());
+    }
+    Err(refusal(format!(
+        "tools[{i}].name must be 1 to {MAX_NAME} characters, letters, digits, \"_\" and \"-\" only. Rename the tool."
+    )))
+}
+
+/// Some providers refuse a root without `type` and `properties`, and the refusal
+/// takes the whole request down.
+fn root_schema(i: usize, parameters: Option<&Value>) -> Result<Object, Refusal> {
+    let mut schema = match parameters {
+        None | Some(Value::Null | Value::Bool(_)) => Object::new(),
+        Some(Value::Object(schema)) => schema.clone(),
+        Some(other) => {
+            return Err(refusal(format!(
+                "tools[{i}].parameters must be a JSON Schema object, not {}.",
+                other.kind()
+            )));
+        }
+    };
+    if schema.str("type") != Some("object") {
+        schema.insert("type", "object");
+    }
+    if !schema.get("properties").is_some_and(Value::is_object) {
+        schema.insert("properties", Object::new());
+    }
+    Ok(schema)
+}
+
+fn refusal(message: String) -> Refusal {
+    ErrorInfo::new(ErrorCode::InvalidRequest, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn tool(name: &str, parameters: Option<&str>) -> Tool {
+        let parameters = parameters.map(|text| crate::json::parse(text).unwrap());
+        Tool { name: name.into(), description: String::new(), parameters, metadata: None }
+    }
+
+    #[test]
+    fn every_root_has_type_and_properties() {
+        let empty = r#"{"type":"object","properties":{}}"#;
+        for (given, expected) in [
+            (None, empty),
+            (Some("null"), empty),
+            (Some("true"), empty),
+            (Some("{}"), empty),
+            (Some(r#"{"type":"object","properties":null}"#), empty),
+            (
+                Some(
+                    r##"{"$defs":{"a":{}},"properties":{"x":{"$ref":"#/$defs/a"}},"type":["object","null"]}"##,
+                ),
+                r##"{"$defs":{"a":{}},"properties":{"x":{"$ref":"#/$defs/a"}},"type":"object"}"##,
+            ),
+        ] {
+            let tools = model_tools(&[tool("t", given)]).unwrap();
+            assert_eq!(tools[0].parameters.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn bad_lists_are_refused_by_place() {
+        let big = format!(r#"{{"x":"{}"}}"#, "x".repeat(MAX_SCHEMAS));
+        for (list, place) in [
+            (vec![tool("a", None), tool("a", None)], "tools[1].name"),
+            (vec![tool("", None)], "tools[0].name"),
+            (vec![tool("a.b", None)], "tools[0].name"),
+            (vec![tool(&"a".repeat(65), None)], "tools[0].name"),
+            (vec![tool("a", Some("3"))], "tools[0].parameters"),
+            (vec![tool("a", Some(&big))], "tools[0]"),
+            ((0..129).map(|i| tool(&format!("t{i}"), None)).collect(), "129 tools"),
+        ] {
+            let refused = model_tools(&list).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::InvalidRequest);
+            assert!(refused.message.contains(place), "{}", refused.message);
+        }
+    }
+
+    #[test]
+    fn made_up_names_become_legal() {
+        assert_eq!(legal_name("diary.show"), "diary_show");
+        assert_eq!(legal_name("查询"), "__");
+        assert_eq!(legal_name(""), "unnamed");
+        assert_eq!(legal_name(&"é".repeat(100)).len(), 64);
+    }
+}
