@@ -1,0 +1,119 @@
+// The panel for everyone: axe on every state, light and dark, small screens,
+// announcements; pictures for people in target/screenshots.
+
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { SCREENSHOTS } from '../support/paths.mjs';
+import { suite } from '../support/suite.mjs';
+
+const s = suite();
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+mkdirSync(SCREENSHOTS, { recursive: true });
+
+const ANSWER = 'Yes: every order over 40 € is sent free of charge.\n\nShall I look up an order for you?';
+
+const STATES = {
+  async empty() {},
+  async conversation(host) {
+    s.runtime.onRun = (run) => run.start().say(ANSWER).finish();
+    await host.send('Is delivery free?');
+    await host.panel.shows(/Shall I look up/);
+  },
+  async streaming(host) {
+    s.runtime.hold();
+    await host.start('Is delivery free?');
+    (await s.runtime.nextRun()).start().say('Yes: every ord');
+    await host.panel.shows(/every ord/);
+  },
+  async waiting(host) {
+    s.runtime.hold();
+    await host.start('Is delivery free?');
+    await s.runtime.nextRun();
+    await host.panel.stopButton.waitFor();
+  },
+  async error(host) {
+    s.runtime.onRun = (run) => { run.start().say('Yes: ev'); run.end(); };
+    await host.send('Is delivery free?');
+    await host.panel.retryButton.waitFor();
+  },
+};
+
+const SCREENS = {
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  phone: { colorScheme: 'light', viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true },
+};
+
+/** Rules an element cannot answer for: they are about the page around it. */
+const PAGE_RULES = ['region', 'landmark-one-main', 'page-has-heading-one'];
+
+async function axe(host) {
+  await host.page.addScriptTag({ path: AXE });
+  const results = await host.run((skip) => window.axe.run(document, {
+    rules: Object.fromEntries(skip.map((id) => [id, { enabled: false }])),
+  }), PAGE_RULES);
+  return results.violations.map((v) => `${v.id}: ${v.help} (${v.nodes.map((n) => n.target.flat().join(' ')).join(', ')})`);
+}
+
+for (const [screen, context] of Object.entries(SCREENS)) {
+  for (const [state, reach] of Object.entries(STATES)) {
+    test(`${state}, ${screen}: no findings, nothing cut off`, async () => {
+      const host = await s.ready({
+        context,
+        head: '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">',
+        elements: '<mindset-agent id="agent" agent-uid="support" heading="Support"></mindset-agent>',
+      });
+      await reach(host);
+      await host.page.screenshot({ path: join(SCREENSHOTS, `panel-${state}-${screen}.png`) });
+      assert.deepEqual(await axe(host), []);
+      const overflow = await host.run(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(overflow <= 0, `the page scrolls sideways by ${overflow} px`);
+    });
+  }
+}
+
+test('a very long word does not make the panel scroll sideways', async () => {
+  const host = await s.ready({ context: { viewport: { width: 360, height: 640 } } });
+  s.runtime.onRun = (run) => run.start().say('x'.repeat(400)).finish();
+  await host.send('y'.repeat(400));
+  const overflow = await host.panel.log.evaluate((log) => log.scrollWidth - log.clientWidth);
+  assert.ok(overflow <= 0, `the transcript scrolls sideways by ${overflow} px`);
+});
+
+test('the transcript is a log, the composer and the buttons have names, errors are alerts', async () => {
+  const host = await s.ready();
+  await host.panel.log.waitFor();
+  assert.equal(await host.panel.log.getAttribute('aria-live') ?? 'polite', 'polite');
+  const tree = await host.panel.input.evaluate((e) => e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? '');
+  assert.ok(tree.trim().length > 0, 'the composer has a name');
+  await STATES.error(host);
+  await host.panel.host.getByRole('alert').waitFor();
+});
+
+test('who spoke is said, not only painted', async () => {
+  const host = await s.ready();
+  await host.send('hello');
+  const said = await host.panel.messages.evaluateAll((rows) => rows.map((row) => `${row.getAttribute('aria-label') ?? ''} ${row.textContent}`));
+  assert.match(said[0], /you/i);
+  assert.match(said[1], /agent|assistant|support/i);
+});
+
+test('a person who asked for less motion gets none', async () => {
+  const host = await s.ready({ context: { reducedMotion: 'reduce' } });
+  await STATES.waiting(host);
+  const moving = await host.run(() => document.getElementById('agent').shadowRoot.getAnimations().filter((a) => a.playState === 'running').length);
+  assert.equal(moving, 0);
+});
+
+test('forced colours keep the composer visible', async () => {
+  const host = await s.ready({ context: { forcedColors: 'active' } });
+  await STATES.conversation(host);
+  await host.page.screenshot({ path: join(SCREENSHOTS, 'panel-conversation-forced-colors.png') });
+  assert.equal(await host.panel.input.isVisible(), true);
+  assert.deepEqual(await axe(host), []);
+});

@@ -1,0 +1,168 @@
+// Who may speak when: busy, queues, calls before the element is ready, listeners
+// that call back.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { html } from '../support/host.mjs';
+import { suite } from '../support/suite.mjs';
+import { deferred } from '../support/wait.mjs';
+
+const s = suite();
+
+/** In the page: what `fn` throws, as plain data. */
+const THROWN = `window.thrown = (fn) => {
+  try { fn(); return 'nothing'; } catch (e) {
+    return { error: e instanceof Error, name: e.name, code: e.code, message: e.message, retryable: e.retryable };
+  }
+};`;
+
+test('a second sendMessage while busy throws busy at once', async () => {
+  const host = await s.ready({ foot: `<script>${THROWN}</script>` });
+  s.runtime.hold();
+  const thrown = await host.run(() => {
+    const element = document.getElementById('agent');
+    window.first = element.sendMessage('one');
+    return window.thrown(() => element.sendMessage('two'));
+  });
+  assert.equal(thrown.error, true);
+  assert.equal(thrown.name, 'MindsetError');
+  assert.equal(thrown.code, 'busy');
+  assert.equal(thrown.retryable, true);
+  assert.ok(thrown.message.length > 20, thrown.message);
+  (await s.runtime.nextRun()).start().say('done').finish();
+  assert.equal((await host.run(() => window.first)).status, 'finished');
+  assert.equal(s.runtime.runs.length, 1);
+  await host.panel.reads('one', 'done');
+});
+
+test('what can be known at once is refused at once', async () => {
+  const host = await s.ready({ foot: `<script>${THROWN}</script>` });
+  const codes = await host.run(() => {
+    const e = document.getElementById('agent');
+    return [() => e.sendMessage(''), () => e.sendMessage('  \n'), () => e.sendMessage('x'.repeat(100_001)), () => e.sendMessage(), () => e.sendMessage({ text: 'x' })]
+      .map((fn) => window.thrown(fn).code);
+  });
+  assert.deepEqual(codes, Array(5).fill('invalid-request'));
+  assert.equal(s.runtime.runs.length, 0);
+  assert.equal((await host.send('x'.repeat(100_000))).status, 'finished');
+});
+
+test('a listener that sends inside agent-idle works, and everyone hears the events in order', async () => {
+  const host = await s.ready({ foot: `<script>
+    window.heard = { element: [], document: [], late: [] };
+    const note = (list) => (event) => list.push(event.type + ' ' + (event.detail.type ?? ''));
+    const names = ['agent-idle', 'agent-busy', 'runtime-event', 'complete', 'text-delta', 'conversation', 'thread-changed'];
+    for (const name of names) document.getElementById('agent').addEventListener('mindset:' + name, note(heard.element));
+    let sent = 0;
+    document.getElementById('agent').addEventListener('mindset:agent-idle', (event) => {
+      sent += 1;
+      if (sent <= 2) { window.last = event.target.sendMessage('turn ' + sent); }
+    });
+    for (const name of names) document.getElementById('agent').addEventListener('mindset:' + name, note(heard.late));
+    for (const name of names) document.addEventListener('mindset:' + name, note(heard.document));
+  </script>` });
+  await host.saw('agent-idle', 3);
+  const heard = await host.run(() => window.heard);
+  assert.deepEqual(heard.element, heard.document);
+  assert.deepEqual(heard.element, heard.late);
+  assert.equal(heard.element[0], 'mindset:agent-idle ');
+  assert.equal(heard.element[1], 'mindset:agent-busy ');
+  const turns = heard.element.filter((line) => line.startsWith('mindset:agent-')).map((line) => line.trim());
+  assert.deepEqual(turns, [
+    'mindset:agent-idle', 'mindset:agent-busy', 'mindset:agent-idle', 'mindset:agent-busy', 'mindset:agent-idle',
+  ]);
+  assert.deepEqual(s.runtime.runs.map((run) => run.text), ['turn 1', 'turn 2']);
+});
+
+test('a listener that throws disturbs nobody', async () => {
+  const host = await s.ready({ foot: `<script>
+    for (const name of ['agent-idle', 'agent-busy', 'runtime-event', 'complete'])
+      document.addEventListener('mindset:' + name, () => { throw new Error('a bug of the page'); });
+  </script>` });
+  assert.equal((await host.send('hello')).text, 'You said: hello.');
+  assert.equal((await host.send('again')).text, 'You said: again.');
+  assert.ok((await host.errors()).every((line) => line.includes('a bug of the page')));
+});
+
+test('a listener that removes the element in mid-turn', async () => {
+  const host = await s.ready({ foot: `<script>
+    document.addEventListener('mindset:text-delta', (event) => { window.gone = event.target; event.target.remove(); });
+  </script>` });
+  const result = await host.send('hello');
+  assert.ok(['aborted', 'finished'].includes(result.status), result.status);
+  assert.deepEqual(await host.errors(), []);
+});
+
+test('sendWhenIdle waits its turn, in order', async () => {
+  const host = await s.ready();
+  const texts = await host.run(async () => {
+    const e = document.getElementById('agent');
+    const results = [e.sendMessage('one'), e.sendWhenIdle('two'), e.sendWhenIdle('three', { silent: true }), e.sendWhenIdle('four')];
+    return (await Promise.all(results)).map((r) => r.text);
+  });
+  assert.deepEqual(texts, ['You said: one.', 'You said: two.', 'You said: three.', 'You said: four.']);
+  assert.deepEqual(s.runtime.runs.map((run) => run.text), ['one', 'two', 'three', 'four']);
+  assert.equal((await host.panel.texts()).includes('three'), false);
+});
+
+/** A page whose wasm waits until `release` is called. */
+async function delayed(options) {
+  const gate = deferred();
+  s.runtime.onWasm = () => gate.promise.then(() => undefined);
+  const host = await s.open(s.runtime.page('/', html({ foot: `<script>${THROWN}</script>`, ...options })));
+  return { host, release: () => gate.resolve() };
+}
+
+test('calls made before wasm is ready are kept, in order', async () => {
+  const { host, release } = await delayed();
+  const refused = await host.run(() => {
+    const e = document.getElementById('agent');
+    window.results = [e.sendMessage('one'), e.sendWhenIdle('two'), e.sendWhenIdle('three')];
+    return window.thrown(() => e.sendMessage('four'));
+  });
+  assert.equal(refused.code, 'busy', 'one sendMessage is kept, a second one is refused like later');
+  assert.equal(await host.busy(), true);
+  release();
+  const texts = await host.run(async () => (await Promise.all(window.results)).map((r) => r.text));
+  assert.deepEqual(texts, ['You said: one.', 'You said: two.', 'You said: three.']);
+  assert.deepEqual(s.runtime.runs.map((run) => run.text), ['one', 'two', 'three']);
+  assert.deepEqual((await host.names()).slice(0, 4), ['agent-registered', 'agent-initializing', 'agent-idle', 'agent-busy']);
+});
+
+test('a message sent before the agent is registered', async () => {
+  const { host, release } = await delayed({
+    foot: "<script>window.early = document.getElementById('agent').sendMessage('early');</script>",
+  });
+  release();
+  assert.equal((await host.run(() => window.early)).text, 'You said: early.');
+});
+
+test('stop() before wasm is ready takes the kept message back', async () => {
+  const { host, release } = await delayed();
+  await host.run(() => {
+    const e = document.getElementById('agent');
+    window.kept = e.sendMessage('one');
+    window.stopped = e.stop();
+  });
+  release();
+  assert.equal((await host.run(() => window.kept)).status, 'aborted');
+  await host.run(() => window.stopped);
+  await host.saw('agent-idle');
+  assert.equal((await host.send('two')).status, 'finished');
+  assert.deepEqual(s.runtime.runs.map((run) => run.text), ['two']);
+});
+
+test('typing works before the element is ready', async () => {
+  let refuse = true;
+  s.runtime.onSignIn = (_body, count) => refuse
+    ? { refuse: [503, 'server-error', 'not yet'] }
+    : { authToken: `token-${count}`, expiresAt: new Date(Date.now() + 3.6e6).toISOString(), anonymousKey: 'k' };
+  const host = await s.open(s.runtime.page('/', html()));
+  await host.panel.input.fill('typed early');
+  refuse = false;
+  await host.saw('agent-idle');
+  assert.equal(await host.panel.input.inputValue(), 'typed early');
+  await host.panel.input.press('Enter');
+  await host.panel.reads('typed early', 'You said: typed early.');
+});

@@ -1,0 +1,142 @@
+// The module that does not load, and the module that traps.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { html } from '../support/host.mjs';
+import { ScriptedRuntime } from '../support/scripted-runtime.mjs';
+import { suite } from '../support/suite.mjs';
+
+const s = suite();
+
+/** Opens a page whose module fails; gives the page and its one error. */
+async function fails({ headers, ...options } = {}) {
+  const page = html({ foot: '<script>window.reached = true</script>', ...options });
+  const host = await s.open(s.runtime.page('/', page, headers));
+  const error = await host.error();
+  return { host, error };
+}
+
+/** The page is unharmed and was told once. */
+async function unharmed(host) {
+  assert.equal(await host.run(() => window.reached), true);
+  const outcome = await host.run(async () => {
+    const tell = (p) => p.then((r) => r.error?.code ?? r.status, (e) => e.code);
+    const e = document.getElementById('agent');
+    try {
+      return await tell(e.sendWhenIdle('hello'));
+    } catch (error) {
+      return error.code;
+    }
+  });
+  assert.equal(outcome, 'wasm-load');
+  assert.equal(await host.busy(), false);
+  assert.equal((await host.names()).filter((name) => name === 'error').length, 1, 'told once');
+  assert.deepEqual(await host.errors(), []);
+}
+
+const CASES = {
+  'a 404': { answer: { status: 404, type: 'text/plain', body: 'not here' }, says: /404/ },
+  'HTML with 200': { answer: { type: 'text/html', body: '<!doctype html><title>App</title>' }, says: /text\/html/ },
+  'HTML named wasm': { answer: { body: '<!doctype html><title>App</title>' }, says: /<!doctype/ },
+};
+
+for (const [name, { answer, says }] of Object.entries(CASES)) {
+  test(`${name} instead of the module: one clear error`, async () => {
+    s.runtime.onWasm = () => answer;
+    const { host, error } = await fails();
+    assert.equal(error.code, 'wasm-load');
+    assert.match(error.message, /\.wasm/, 'it names the address');
+    assert.match(error.message, says);
+    assert.equal(error.retryable, true);
+    await unharmed(host);
+    await host.panel.host.waitFor();
+  });
+}
+
+test('a module cut short', async () => {
+  s.runtime.onWasm = (bytes) => ({ body: bytes.subarray(0, 100) });
+  const { host, error } = await fails();
+  assert.equal(error.code, 'wasm-load');
+  assert.match(error.message, /\.wasm/);
+  await unharmed(host);
+});
+
+test('a broken connection', async () => {
+  const page = html({ foot: '<script>window.reached = true</script>' });
+  const host = await s.open(s.runtime.page('/', page), { before: (p) => p.route('**/*.wasm', (route) => route.abort()) });
+  const error = await host.error();
+  assert.equal(error.code, 'wasm-load');
+  await unharmed(host);
+});
+
+test('the right bytes under the wrong type work, read once', async () => {
+  s.runtime.onWasm = (bytes) => ({ type: 'application/octet-stream', body: bytes });
+  const host = await s.ready();
+  assert.equal((await host.send('hello')).text, 'You said: hello.');
+  assert.equal(s.runtime.requests.filter((line) => line.endsWith('.wasm')).length, 1);
+  assert.deepEqual(await host.errors(), []);
+});
+
+test("a policy without 'wasm-unsafe-eval': the error names the remedy", async () => {
+  const { host, error } = await fails({
+    headers: { 'content-security-policy': "script-src 'self' 'unsafe-inline'" },
+  });
+  assert.equal(error.code, 'wasm-load');
+  assert.match(error.message, /wasm-unsafe-eval/);
+  await unharmed(host);
+});
+
+test('a page in a folder, with the script by a relative address', async () => {
+  const host = await s.ready({ path: '/app/sub/page.html', script: '../../mindset-agent.js' });
+  assert.equal((await host.send('hello')).text, 'You said: hello.');
+});
+
+test('a script from another origin takes the module and the runtime from there', async () => {
+  const site = await ScriptedRuntime.start();
+  try {
+    const host = await s.open(site.page('/', html({ script: `${s.runtime.origin}/mindset-agent.js` })));
+    await host.saw('agent-idle');
+    assert.equal((await host.send('hello')).text, 'You said: hello.');
+    assert.deepEqual(site.requests.filter((line) => !/ \/(favicon\.ico)?$/.test(line)), []);
+  } finally {
+    await site.stop();
+  }
+});
+
+/** Makes the module's next turn end in a trap, once. */
+function trap(host) {
+  return host.run(() => {
+    // The module calls the page for every event it dispatches; a RuntimeError
+    // out of there is what a trap looks like to the shell.
+    const dispatch = EventTarget.prototype.dispatchEvent;
+    EventTarget.prototype.dispatchEvent = function trapping(event) {
+      if (event.type === 'mindset:agent-busy') {
+        EventTarget.prototype.dispatchEvent = dispatch;
+        throw new WebAssembly.RuntimeError('unreachable');
+      }
+      return dispatch.call(this, event);
+    };
+  });
+}
+
+test('a trap settles what waits, and a fresh instance goes on', async () => {
+  const host = await s.ready({
+    elements: '<mindset-agent id="agent" agent-uid="support"></mindset-agent><mindset-agent id="other" agent-uid="support"></mindset-agent>',
+  });
+  await host.saw('agent-idle', 1, 'other');
+  await trap(host);
+  const outcome = await host.run(async () => {
+    const e = document.getElementById('agent');
+    try {
+      return (await e.sendMessage('boom')).status;
+    } catch (error) {
+      return `threw ${error.code}`;
+    }
+  });
+  assert.ok(['error', 'threw internal'].includes(outcome), outcome);
+  const error = await host.error();
+  assert.equal(error.code, 'internal');
+  assert.equal((await host.run(() => document.getElementById('agent').sendWhenIdle('hello'))).text, 'You said: hello.');
+  assert.equal((await host.run(() => document.getElementById('other').sendWhenIdle('hello'))).text, 'You said: hello.');
+});

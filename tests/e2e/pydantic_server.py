@@ -1,0 +1,51 @@
+"""An AG-UI server that shares no code with this project: Pydantic AI with a
+scripted model. Run as `python pydantic_server.py PORT`; no key, no network."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.middleware.cors import CORSMiddleware
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.ui.ag_ui import AGUIAdapter
+
+
+def prompts(messages: list[ModelMessage]) -> list[str]:
+    """Everything the user said, oldest first."""
+    parts = (part for m in messages if isinstance(m, ModelRequest) for part in m.parts)
+    return [str(part.content) for part in parts if isinstance(part, UserPromptPart)]
+
+
+async def answer(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[str]:
+    """Repeats what was said, word by word."""
+    said = prompts(messages)
+    if said[-1] == "fail":
+        raise RuntimeError("the scripted model was told to fail")
+    for word in ["You ", "said ", f"{said[-1]!r}, ", f"message {len(said)}."]:
+        yield word
+        await asyncio.sleep(0.01)
+
+
+app = FastAPI()
+app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
+agent = Agent(FunctionModel(stream_function=answer))
+
+
+@app.get("/health")
+def health() -> dict[str, bool]:
+    """Says that the server listens."""
+    return {"ok": True}
+
+
+@app.post("/")
+async def run(request: Request):
+    """The AG-UI endpoint."""
+    return await AGUIAdapter.dispatch_request(request, agent=agent)
+
+
+if __name__ == "__main__":
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")

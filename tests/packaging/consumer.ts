@@ -1,0 +1,69 @@
+// A page written in TypeScript. Type-checked only; every `@ts-expect-error` is a
+// mistake that the types must catch.
+
+import { init, MindsetError } from 'mindset-agent';
+
+const ready: Promise<void> = init({
+  appUid: 'acme',
+  server: 'https://agents.example',
+  trustedServers: ['https://other.example'],
+  fetchAuthentication: async () => ({ token: 'abc' }),
+  onError: (error) => console.error(error.code, error.message, error.retryable),
+});
+void init({ server: 'https://agents.example/run', protocol: 'ag-ui' });
+void ready;
+
+// @ts-expect-error: no such protocol
+void init({ appUid: 'acme', protocol: 'telepathy' });
+// @ts-expect-error: a number is no app
+void init({ appUid: 7 });
+
+const element = document.createElement('mindset-agent');
+element.agentUid = 'support';
+element.heading = 'Help';
+element.placeholder = 'Ask';
+element.headless = false;
+// @ts-expect-error: headless is a boolean
+element.headless = 'yes';
+
+element.addEventListener('mindset:agent-idle', (event) => {
+  const id: string | undefined = event.detail.conversationId;
+  void id;
+});
+element.addEventListener('mindset:error', (event) => {
+  const { code, message, retryable } = event.detail;
+  const line: string = `${code} ${message} ${retryable}`;
+  void line;
+});
+element.addEventListener('mindset:text-delta', (event) => {
+  const piece: string = event.detail.content;
+  void piece;
+});
+element.addEventListener('mindset:runtime-event', (event) => {
+  if (event.detail.type === 'run_error') {
+    const reason: string = event.detail.reason;
+    void reason;
+  }
+});
+element.addEventListener('mindset:complete', (event) => {
+  for (const message of event.detail.messages) console.log(message.role, message.content);
+});
+
+async function talk(): Promise<string | undefined> {
+  const busy: boolean = element.isAgentBusy();
+  void busy;
+  try {
+    const result = await element.sendMessage('hello', { silent: true });
+    if (result.status === 'error') console.warn(result.error?.code);
+    const queued = await element.sendWhenIdle('and then');
+    await element.stop();
+    return queued.text ?? result.text;
+  } catch (error) {
+    if (error instanceof MindsetError && error.code === 'busy') return undefined;
+    throw error;
+  }
+}
+void talk();
+
+// @ts-expect-error: a message is a text
+void element.sendMessage(7);

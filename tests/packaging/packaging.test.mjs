@@ -1,0 +1,103 @@
+// The npm package as a stranger installs it: packed, unpacked, imported in plain
+// Node, required, type-checked, bundled.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+
+import { built, npmProgram, ROOT } from '../support/paths.mjs';
+
+const run = promisify(execFile);
+let consumer;
+
+before(async () => {
+  built('mindset-agent.mjs');
+  consumer = await mkdtemp(join(tmpdir(), 'mindset-consumer-'));
+  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', consumer], { cwd: ROOT });
+  const target = join(consumer, 'node_modules', 'mindset-agent');
+  await mkdir(target, { recursive: true });
+  await run('tar', ['-xzf', join(consumer, stdout.trim().split('\n').at(-1)), '-C', target, '--strip-components=1']);
+  await writeFile(join(consumer, 'package.json'), '{"private":true}');
+});
+after(() => rm(consumer, { recursive: true, force: true }));
+
+/** Runs a program text in the consumer's folder; gives what it printed. */
+async function node(source, type = 'module') {
+  const { stdout, stderr } = await run(process.execPath, [`--input-type=${type}`, '-e', source], { cwd: consumer, timeout: 20_000 });
+  assert.equal(stderr, '');
+  return stdout.trim();
+}
+
+test('import in plain Node has no effect and does not throw', async () => {
+  assert.equal(await node("const m = await import('mindset-agent'); console.log(typeof m.init, 'window' in globalThis)"), 'function false');
+});
+
+test('require in plain Node', async () => {
+  assert.equal(await node("const m = require('mindset-agent'); console.log(typeof m.init)", 'commonjs'), 'function');
+});
+
+test('import and require with a half-faked window', async () => {
+  const fake = 'globalThis.window = {}; globalThis.document = {};';
+  assert.equal(await node(`${fake} const m = await import('mindset-agent'); console.log(typeof m.init)`), 'function');
+  assert.equal(await node(`${fake} console.log(typeof require('mindset-agent').init)`, 'commonjs'), 'function');
+  assert.equal(await node(`globalThis.customElements = { get() {}, define() {} }; globalThis.HTMLElement = class {};
+    const m = await import('mindset-agent'); console.log(typeof m.init)`), 'function');
+});
+
+test('a process that imported the package ends by itself', async () => {
+  assert.equal(await node("import 'mindset-agent'; process.on('exit', () => console.log('ended'))"), 'ended');
+});
+
+test('init on a server rejects with a code and a sentence', async () => {
+  const told = await node(`import { init, MindsetError } from 'mindset-agent';
+    const p = init({ appUid: 'acme' });
+    console.log(JSON.stringify(await p.then(() => 'resolved', (e) => [e instanceof MindsetError, e.code, e.message])));`);
+  const [kind, code, message] = JSON.parse(told);
+  assert.equal(kind, true);
+  assert.equal(code, 'unsupported-browser');
+  assert.ok(message.length > 20, message);
+});
+
+test('the classic script in plain Node does not throw', async () => {
+  assert.equal(await node("require('mindset-agent/mindset-agent.js'); console.log('fine')", 'commonjs'), 'fine');
+});
+
+test('the package holds what it needs and nothing private', async () => {
+  const folder = join(consumer, 'node_modules', 'mindset-agent');
+  const names = await readdir(join(folder, 'dist'));
+  for (const name of ['mindset-agent.js', 'mindset-agent.mjs', 'mindset-agent.cjs', 'mindset-agent.d.ts']) {
+    assert.ok(names.includes(name), `${name} is in the package`);
+  }
+  assert.equal(names.filter((name) => name.endsWith('.wasm')).length, 1);
+  const files = await readdir(folder, { recursive: true });
+  assert.deepEqual(files.filter((name) => /\.(rs|db|toml|pem|env)$/.test(name)), []);
+  for (const name of names.filter((n) => /js$/.test(n))) {
+    const text = await readFile(join(folder, 'dist', name), 'utf8');
+    assert.ok(!text.includes(ROOT), `${name} names a folder of the machine it was built on`);
+    assert.doesNotMatch(text, /\beval\(|new Function\(|document\.write|createElement\(["']script/, name);
+  }
+  assert.ok(!(await readFile(join(folder, 'dist', names.find((n) => n.endsWith('.wasm'))), 'latin1')).includes(ROOT), 'the wasm names a folder of the machine it was built on');
+});
+
+for (const [kind, file, options] of [
+  ['a bundler', 'consumer.ts', ['--module', 'esnext', '--moduleResolution', 'bundler']],
+  ['Node, ESM', 'consumer.mts', ['--module', 'nodenext']],
+  ['Node, CommonJS', 'consumer.cts', ['--module', 'nodenext']],
+]) {
+  test(`types of a small consumer hold under tsc --strict (${kind})`, async () => {
+    const path = join(consumer, file);
+    await copyFile(join(ROOT, 'tests', 'packaging', 'consumer.ts'), path);
+    await run(npmProgram('tsc'), ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022,dom', ...options, file], { cwd: consumer })
+      .catch((error) => assert.fail(`${error.stdout}${error.stderr}`));
+  });
+}
+
+test('a bundler takes the module without settings', async () => {
+  await writeFile(join(consumer, 'app.js'), "import { init } from 'mindset-agent'; init({ appUid: 'acme', server: 'https://agents.example' });");
+  await run(npmProgram('esbuild'), ['app.js', '--bundle', '--format=esm', '--outfile=out.js', '--log-level=error'], { cwd: consumer });
+  assert.match(await readFile(join(consumer, 'out.js'), 'utf8'), /mindset-agent/);
+});

@@ -1,0 +1,137 @@
+// One run of the scripted runtime: an open event stream that a test writes to,
+// piece by piece.
+
+import { randomUUID } from 'node:crypto';
+
+import { deferred } from './wait.mjs';
+
+/** An AG-UI run the scripted runtime was asked for. */
+export class Run {
+  /** @param {import('node:http').ServerResponse} response */
+  constructor(request, body, response) {
+    /** The request's headers. */
+    this.headers = request.headers;
+    /** The text of the request's body. */
+    this.body = body;
+    /** The decoded `RunAgentInput`. */
+    this.input = JSON.parse(body);
+    this.response = response;
+    this.messageId = randomUUID();
+    this.open = true;
+    const gone = deferred();
+    /** Settles when the connection is over, whoever ended it. */
+    this.gone = gone.promise;
+    response.on('close', () => {
+      this.open = false;
+      gone.resolve();
+    });
+    this.textOpen = false;
+    response.on('error', () => {});
+  }
+
+  /** The text of the last user message. */
+  get text() {
+    return this.input.messages.filter((message) => message.role === 'user').at(-1)?.content;
+  }
+
+  get ids() {
+    return { threadId: this.input.threadId, runId: this.input.runId };
+  }
+
+  /** Sends the headers and `RUN_STARTED`. */
+  start(fields = {}) {
+    this.head();
+    return this.event({ type: 'RUN_STARTED', protocolVersion: '1.0', ...this.ids, ...fields });
+  }
+
+  /** Sends the headers of an event stream. */
+  head() {
+    if (!this.response.headersSent) {
+      this.response.writeHead(200, {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        'access-control-allow-origin': '*',
+      });
+      this.response.flushHeaders();
+    }
+    return this;
+  }
+
+  /** Sends bytes as they are. */
+  raw(bytes) {
+    if (this.open) this.response.write(bytes);
+    return this;
+  }
+
+  /** Sends one event. */
+  event(value) {
+    return this.raw(Run.frame(value));
+  }
+
+  /** An event as it stands in the stream. */
+  static frame(value) {
+    return `data: ${JSON.stringify(value)}\n\n`;
+  }
+
+  /** Sends a piece of the answer; the first one begins the message. */
+  say(delta) {
+    if (!this.textOpen) {
+      this.textOpen = true;
+      this.event({ type: 'TEXT_MESSAGE_START', messageId: this.messageId, role: 'assistant' });
+    }
+    return this.event({ type: 'TEXT_MESSAGE_CONTENT', messageId: this.messageId, delta });
+  }
+
+  /** Ends the message, so that the next `say` begins another one. */
+  endMessage() {
+    if (this.textOpen) this.event({ type: 'TEXT_MESSAGE_END', messageId: this.messageId });
+    this.textOpen = false;
+    this.messageId = randomUUID();
+    return this;
+  }
+
+  /** Ends the run well. */
+  finish(outcome = { type: 'success' }, fields = {}) {
+    this.endMessage().event({ type: 'RUN_FINISHED', ...this.ids, outcome, ...fields });
+    this.response.end();
+  }
+
+  /** Ends the run as failed. */
+  fail(message, mindset, code) {
+    this.event({ type: 'RUN_ERROR', message, ...(code && { code }), ...(mindset && { metadata: { mindset } }) });
+    this.response.end();
+  }
+
+  /** Answers with something that is no event stream. */
+  reply(status, type, body) {
+    this.response.writeHead(status, { 'content-type': type, 'access-control-allow-origin': '*' });
+    this.response.end(body);
+  }
+
+  /** Answers with an error as the runtime writes it. */
+  refuse(status, code, message, retryable = false) {
+    this.reply(status, 'application/json', JSON.stringify({ error: { code, message, retryable } }));
+  }
+
+  /** Breaks the connection without an end. */
+  cut() {
+    this.response.destroy();
+  }
+
+  /** Ends the body cleanly without the final event. */
+  end() {
+    this.response.end();
+  }
+
+  /** The whole stream of a short answer, as text. */
+  static transcript(ids, pieces) {
+    const messageId = randomUUID();
+    return [
+      { type: 'RUN_STARTED', protocolVersion: '1.0', ...ids },
+      { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' },
+      ...pieces.map((delta) => ({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta })),
+      { type: 'TEXT_MESSAGE_END', messageId },
+      { type: 'RUN_FINISHED', ...ids, outcome: { type: 'success' } },
+    ].map(Run.frame).join('');
+  }
+}

@@ -1,0 +1,186 @@
+// A runtime whose every answer a test decides. It speaks the wire of the real one
+// (anonymous sign-in, runs as event streams, cancel), serves the built package and
+// host pages with any headers, and remembers what it was asked.
+
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname } from 'node:path';
+
+import { built, wasmName } from './paths.mjs';
+import { Run } from './run.mjs';
+import { until } from './wait.mjs';
+
+const TYPES = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.map': 'application/json',
+  '.wasm': 'application/wasm',
+};
+
+const ANY_ORIGIN = {
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+};
+
+/** A server on a free loopback port. */
+export class ScriptedRuntime {
+  /** Starts one. */
+  static async start(port = 0) {
+    const runtime = new ScriptedRuntime();
+    runtime.server = createServer((request, response) => {
+      runtime.handle(request, response).catch((error) => {
+        runtime.faults.push(error);
+        response.destroy();
+      });
+    });
+    await new Promise((resolve, reject) => {
+      runtime.server.once('error', reject);
+      runtime.server.listen(port, '127.0.0.1', resolve);
+    });
+    runtime.port = runtime.server.address().port;
+    runtime.origin = `http://127.0.0.1:${runtime.port}`;
+    return runtime;
+  }
+
+  constructor() {
+    this.faults = [];
+    this.reset();
+  }
+
+  /** Forgets everything a test changed. */
+  reset() {
+    for (const run of this.runs ?? []) if (run.open) run.cut();
+    /** Every run asked for, oldest first. */
+    this.runs = [];
+    /** Run ids of which a cancel was asked for. */
+    this.cancels = [];
+    /** Bodies of anonymous sign-ins. */
+    this.signIns = [];
+    /** `METHOD path` of every request. */
+    this.requests = [];
+    /** Tokens the server accepts; `null` accepts any. */
+    this.tokens = null;
+    this.pages = new Map();
+    this.taken = 0;
+    /** What a run does. */
+    this.onRun = (run) => run.start().say('You said: ').say(`${run.text}.`).finish();
+    /** What a cancel does to the run it names. */
+    this.onCancel = (run) => run?.open && run.finish({ type: 'cancelled' });
+    /** Answers a sign-in. */
+    this.onSignIn = (_body, count) => ({
+      authToken: `token-${count}`,
+      expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+      anonymousKey: `key-${count}`,
+    });
+    /** Answers a request for the wasm, or gives `undefined` for the usual answer. */
+    this.onWasm = () => undefined;
+  }
+
+  /** Leaves runs open, for the test to write them. */
+  hold() {
+    this.onRun = () => {};
+    this.taken = this.runs.length;
+  }
+
+  /** The next run nobody took yet. */
+  async nextRun() {
+    const run = await until(() => this.runs[this.taken], 'a run to be asked for');
+    this.taken += 1;
+    return run;
+  }
+
+  /** Streams that are open now. */
+  get live() {
+    return this.runs.filter((run) => run.open).length;
+  }
+
+  /** Serves `body` under `path`; gives its address. */
+  page(path, body, headers = {}) {
+    this.pages.set(path, { body, headers: { 'content-type': TYPES[extname(path)] ?? 'text/html; charset=utf-8', ...headers } });
+    return this.origin + path;
+  }
+
+  /** Ends the server and every connection. */
+  async stop() {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+    if (this.faults.length > 0) throw new AggregateError(this.faults, 'the scripted runtime failed');
+  }
+
+  async handle(request, response) {
+    const { pathname } = new URL(request.url, this.origin);
+    this.requests.push(`${request.method} ${pathname}`);
+    if (request.method === 'OPTIONS') return this.preflight(request, response);
+    const page = this.pages.get(pathname);
+    if (page) {
+      response.writeHead(200, page.headers);
+      return response.end(page.body);
+    }
+    if (pathname.endsWith('.wasm')) return this.wasm(request, response);
+    if (pathname.startsWith('/mindset-agent.')) return send(response, 200, TYPES[extname(pathname)], readFileSync(built(pathname.slice(1))), ANY_ORIGIN);
+    const body = await text(request);
+    if (pathname === '/v1/anonymous') return this.signIn(body, response);
+    if (/^\/v1\/agents\/[^/]+\/runs$/.test(pathname)) return this.run(request, body, response);
+    const cancel = /^\/v1\/runs\/([^/]+)\/cancel$/.exec(pathname);
+    if (cancel) return this.cancel(decodeURIComponent(cancel[1]), response);
+    return refuse(response, 404, 'not-found', `nothing is served at ${pathname}`);
+  }
+
+  preflight(request, response) {
+    response.writeHead(204, {
+      ...ANY_ORIGIN,
+      'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers': request.headers['access-control-request-headers'] ?? '*',
+      'access-control-max-age': '600',
+    });
+    response.end();
+  }
+
+  async wasm(request, response) {
+    const bytes = readFileSync(built(wasmName()));
+    const answer = await this.onWasm(bytes, request);
+    const { status = 200, type = TYPES['.wasm'], body = bytes } = answer ?? {};
+    send(response, status, type, body, ANY_ORIGIN);
+  }
+
+  signIn(body, response) {
+    this.signIns.push(JSON.parse(body));
+    const answer = this.onSignIn(this.signIns.at(-1), this.signIns.length);
+    if (answer.refuse) return refuse(response, ...answer.refuse);
+    if (answer.html) return send(response, 200, 'text/html', answer.html, ANY_ORIGIN);
+    return send(response, 200, 'application/json', JSON.stringify(answer), ANY_ORIGIN);
+  }
+
+  async run(request, body, response) {
+    const run = new Run(request, body, response);
+    this.runs.push(run);
+    const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
+    if (!token) return run.refuse(401, 'invalid-auth', 'the request carries no token');
+    if (this.tokens && !this.tokens.includes(token)) {
+      return run.refuse(401, 'auth-expired', 'the token is past its end: ask for a new one', true);
+    }
+    await this.onRun(run);
+  }
+
+  cancel(runId, response) {
+    this.cancels.push(runId);
+    send(response, 200, 'application/json', '{"state":"cancelled"}', ANY_ORIGIN);
+    this.onCancel(this.runs.findLast((run) => run.input.runId === runId));
+  }
+}
+
+function send(response, status, type, body, headers = {}) {
+  response.writeHead(status, { 'content-type': type, ...headers });
+  response.end(body);
+}
+
+function refuse(response, status, code, message) {
+  send(response, status, 'application/json', JSON.stringify({ error: { code, message, retryable: false } }), ANY_ORIGIN);
+}
+
+async function text(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,40 @@
+// What every browser test file needs: one browser and one scripted runtime for the
+// file, and a clean state for each test.
+
+import { after, afterEach, before } from 'node:test';
+
+import { launch } from './browser.mjs';
+import { Host } from './host.mjs';
+import { ScriptedRuntime } from './scripted-runtime.mjs';
+
+/** Sets up the file; the result is filled when the first test runs. */
+export function suite() {
+  const parts = {
+    /** Opens the usual page; closed after the test. */
+    async ready(options) {
+      return this.keep(await Host.ready(this.browser, this.runtime, options));
+    },
+    /** Opens a page that need not become ready; closed after the test. */
+    async open(url, options) {
+      return this.keep(await Host.open(this.browser, url, options));
+    },
+    keep(host) {
+      this.hosts.push(host);
+      return host;
+    },
+    hosts: [],
+  };
+  before(async () => {
+    parts.runtime = await ScriptedRuntime.start();
+    parts.browser = await launch();
+  });
+  afterEach(async () => {
+    await Promise.all(parts.hosts.splice(0).map((host) => host.close()));
+    parts.runtime.reset();
+  });
+  after(async () => {
+    await parts.browser?.close();
+    await parts.runtime?.stop();
+  });
+  return parts;
+}
