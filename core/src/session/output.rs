@@ -1,5 +1,7 @@
 //! What the session wants done.
 
+use std::fmt;
+
 use crate::error::ErrorInfo;
 use crate::event::{Bound, RuntimeEvent};
 use crate::json::Object;
@@ -14,7 +16,7 @@ pub struct FetchId(pub u32);
 pub struct SendId(pub u32);
 
 /// One effect. The adapter performs it and never calls the machine from inside.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Output {
     /// Ask the page for a token; comes back as `Input::Token`. `fresh` means the
     /// last one was refused: a cached one will not do.
@@ -41,8 +43,25 @@ pub enum Output {
     StoreAnonymousKey(String),
 }
 
+/// Without the anonymous key, which is a credential.
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Output::NeedToken { fresh } => f.debug_struct("NeedToken").field("fresh", fresh).finish(),
+            Output::Fetch(request) => f.debug_tuple("Fetch").field(request).finish(),
+            Output::Abort(id) => f.debug_tuple("Abort").field(id).finish(),
+            Output::Event(event) => f.debug_tuple("Event").field(event).finish(),
+            Output::Patch(patch) => f.debug_tuple("Patch").field(patch).finish(),
+            Output::Settle { send, result } => {
+                f.debug_struct("Settle").field("send", send).field("result", result).finish()
+            }
+            Output::StoreAnonymousKey(_) => f.write_str("StoreAnonymousKey(…)"),
+        }
+    }
+}
+
 /// A request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct FetchRequest {
     /// Its id.
     pub id: FetchId,
@@ -56,6 +75,21 @@ pub struct FetchRequest {
     pub headers: Vec<(&'static str, String)>,
     /// JSON text.
     pub body: Option<String>,
+}
+
+/// Without the values of headers and the body, which hold credentials and what
+/// people wrote.
+impl fmt::Debug for FetchRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FetchRequest")
+            .field("id", &self.id)
+            .field("purpose", &self.purpose)
+            .field("method", &self.method)
+            .field("url", &self.url)
+            .field("headers", &self.headers.iter().map(|(name, _)| *name).collect::<Vec<_>>())
+            .field("body_bytes", &self.body.as_ref().map(String::len))
+            .finish()
+    }
 }
 
 /// What a request is for.

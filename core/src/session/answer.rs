@@ -1,0 +1,162 @@
+//! The answer to a run: new credentials after a 401, a refusal, or the stream.
+
+use super::end::{self, Ending};
+use super::exchange::{self, Arrival, Exchange};
+use super::fault;
+use super::state::{Phase, Running, SignIn, State, Turn};
+use super::stream::Stream;
+use super::{FetchId, Session};
+use crate::Millis;
+use crate::error::{ErrorCode, ErrorInfo};
+
+impl Session {
+    pub(super) fn running_arrival(
+        &mut self,
+        running: Box<Running>,
+        fetch: FetchId,
+        arrival: Arrival<'_>,
+        now: Millis,
+    ) {
+        let Running { turn, phase } = *running;
+        match phase {
+            Phase::SignIn(SignIn::Server(exchange)) if exchange.fetch == fetch => {
+                self.renewal_arrival(turn, exchange, arrival, now);
+            }
+            Phase::Posted(exchange) if exchange.fetch == fetch => {
+                self.posted_arrival(turn, exchange, arrival, now);
+            }
+            Phase::Streaming { fetch: ours, mut stream, .. } if ours == fetch => match arrival {
+                Arrival::Bytes(bytes) => {
+                    stream.push(bytes);
+                    self.read(turn, fetch, stream, now);
+                }
+                Arrival::End(_) => {
+                    self.remember(*stream);
+                    self.end_turn(turn, Ending::failed(fault::cut_off()), now);
+                }
+                Arrival::Head { .. } => self.stream_on(turn, fetch, stream, now),
+            },
+            phase => self.state = State::Running(Box::new(Running { turn, phase })),
+        }
+    }
+
+    /// What came for a run of which the answer is not known to be a stream.
+    fn posted_arrival(&mut self, turn: Turn, mut exchange: Exchange, arrival: Arrival<'_>, now: Millis) {
+        if let Arrival::Head { status: 200, content_type } = arrival
+            && exchange.status == 0
+            && exchange::is_event_stream(content_type)
+        {
+            return self.stream_on(turn, exchange.fetch, Box::new(Stream::new()), now);
+        }
+        match exchange.take(arrival) {
+            None => {
+                let phase = Phase::Posted(exchange);
+                self.state = State::Running(Box::new(Running { turn, phase }));
+            }
+            Some(Err(failure)) => self.end_turn(turn, Ending::failed(fault::unreachable(&failure)), now),
+            Some(Ok(())) => self.refused(turn, &exchange, now),
+        }
+    }
+
+    /// The answer to a run is no stream.
+    pub(super) fn refused(&mut self, mut turn: Turn, exchange: &Exchange, now: Millis) {
+        if exchange.status == 0 {
+            return self.end_turn(turn, Ending::failed(fault::cut_off()), now);
+        }
+        let may_renew = self.token.is_some() || self.config.page_auth;
+        if exchange.status == 401 && !turn.renewed && may_renew {
+            turn.renewed = true;
+            let phase = Phase::SignIn(self.sign_in(true, now));
+            self.state = State::Running(Box::new(Running { turn, phase }));
+            return;
+        }
+        let error = fault::refused(exchange.status, &exchange.content_type, &exchange.body);
+        self.end_turn(turn, end::refusal(error, exchange.status), now);
+    }
+
+    /// What came for the sign-in that a 401 made necessary.
+    fn renewal_arrival(&mut self, turn: Turn, mut exchange: Exchange, arrival: Arrival<'_>, now: Millis) {
+        match exchange.take(arrival) {
+            None => {
+                let phase = Phase::SignIn(SignIn::Server(exchange));
+                self.state = State::Running(Box::new(Running { turn, phase }));
+            }
+            Some(result) => {
+                let result = self.signed_in(&exchange, result);
+                self.credentials_renewed(turn, result, now);
+            }
+        }
+    }
+
+    /// The same request once more with new credentials, or the end.
+    pub(super) fn credentials_renewed(&mut self, turn: Turn, result: Result<(), ErrorInfo>, now: Millis) {
+        match result {
+            Ok(()) => self.post(turn, now),
+            Err(error) => self.end_turn(turn, end::refusal(error, 401), now),
+        }
+    }
+
+    /// Takes every whole event that is there.
+    fn read(&mut self, mut turn: Turn, fetch: FetchId, mut stream: Box<Stream>, now: Millis) {
+        loop {
+            match stream.next() {
+                Ok(None) => return self.stream_on(turn, fetch, stream, now),
+                Ok(Some(event)) => {
+                    if let Some(end) = self.apply(&mut turn, &mut stream, event, now) {
+                        self.let_end(fetch, now);
+                        return self.run_ended(turn, *stream, end, now);
+                    }
+                }
+                Err(error) => {
+                    self.out.abort(fetch);
+                    self.remember(*stream);
+                    return self.end_turn(turn, Ending::failed(error), now);
+                }
+            }
+        }
+    }
+
+    /// The stream goes on; silence from now on counts.
+    fn stream_on(&mut self, turn: Turn, fetch: FetchId, stream: Box<Stream>, now: Millis) {
+        let until = now.saturating_add(self.config.timing.heartbeat);
+        let phase = Phase::Streaming { fetch, until, stream };
+        self.state = State::Running(Box::new(Running { turn, phase }));
+    }
+
+    /// The run behind this stream is over: the server closes it, or it is dropped,
+    /// so that no connection is held while idle.
+    pub(super) fn let_end(&mut self, fetch: FetchId, now: Millis) {
+        if let Some((earlier, _)) = self.ending.replace((fetch, now.saturating_add(self.config.timing.stop)))
+        {
+            self.out.abort(earlier);
+        }
+    }
+
+    /// Drops the request that a phase waits for.
+    pub(super) fn abort_phase(&mut self, phase: &Phase) {
+        match phase {
+            Phase::SignIn(SignIn::Server(exchange)) | Phase::Posted(exchange) => {
+                self.out.abort(exchange.fetch);
+            }
+            Phase::Streaming { fetch, .. } => self.out.abort(*fetch),
+            Phase::SignIn(SignIn::Page) => {}
+        }
+    }
+
+    /// Too much time passed in a phase.
+    pub(super) fn phase_timed_out(&mut self, running: Running, now: Millis) {
+        self.abort_phase(&running.phase);
+        let error = match running.phase {
+            Phase::Posted(exchange) if exchange.status != 0 => {
+                return self.refused(running.turn, &exchange, now);
+            }
+            Phase::Streaming { stream, .. } => {
+                self.remember(*stream);
+                let message = "The connection went silent before the answer was whole. Try again.";
+                ErrorInfo::new(ErrorCode::Network, message)
+            }
+            _ => fault::timed_out(),
+        };
+        self.end_turn(running.turn, Ending::failed(error), now);
+    }
+}

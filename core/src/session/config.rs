@@ -1,0 +1,116 @@
+//! What a session needs to know before it can start.
+
+use std::fmt;
+
+use crate::error::{ErrorCode, ErrorInfo};
+
+/// Which protocol the server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// The agent runtime: AG-UI with conversations, tokens and cancel.
+    #[default]
+    Mindset,
+    /// Any AG-UI server: `server` is the exact run URL.
+    AgUi,
+}
+
+/// What a session needs to know to start. Another `server`, `app_uid` or
+/// `agent_uid` means another session.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Config {
+    /// Base URL of the runtime without a trailing slash, or the run URL.
+    pub server: String,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// The application; empty only with [`Protocol::AgUi`].
+    pub app_uid: String,
+    /// The agent, plain or `agentUid::sessionUid`; empty only with [`Protocol::AgUi`].
+    pub agent_uid: String,
+    /// The page hands out tokens: ask it instead of signing in anonymously.
+    pub page_auth: bool,
+    /// The anonymous key of an earlier page load of this tab, if there is one.
+    pub anonymous_key: Option<String>,
+    /// Random per page load, tells whose page tool a call is.
+    pub client_id: String,
+    /// Time constants.
+    pub timing: Timing,
+}
+
+/// Without the anonymous key, which is a credential.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("server", &self.server)
+            .field("protocol", &self.protocol)
+            .field("app_uid", &self.app_uid)
+            .field("agent_uid", &self.agent_uid)
+            .field("page_auth", &self.page_auth)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Time constants, in milliseconds. Tests make them a hundred times smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// No byte for this long ends the stream as broken.
+    pub heartbeat: u64,
+    /// No answer to a request for this long is a time-out.
+    pub request: u64,
+    /// How long a stopped turn may take to end by itself.
+    pub stop: u64,
+    /// First pause before start-up is tried again; doubles up to `backoff_max`.
+    pub backoff: u64,
+    /// Longest pause before start-up is tried again.
+    pub backoff_max: u64,
+}
+
+impl Default for Timing {
+    fn default() -> Timing {
+        Timing { heartbeat: 45_000, request: 30_000, stop: 3_000, backoff: 1_000, backoff_max: 30_000 }
+    }
+}
+
+/// A token the page or the runtime handed out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// Takes a token.
+    pub fn new(text: impl Into<String>) -> Token {
+        Token(text.into())
+    }
+
+    /// The value of the `Authorization` header.
+    pub fn bearer(&self) -> String {
+        ["Bearer ", &self.0].concat()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token({} bytes)", self.0.len())
+    }
+}
+
+impl Config {
+    /// Names the first value without which nothing can start, and the remedy.
+    pub(super) fn check(&self) -> Result<(), ErrorInfo> {
+        let runtime = self.protocol == Protocol::Mindset;
+        let missing = if self.server.is_empty() {
+            Some(("server", "Set it to the address of the agent runtime, or of the AG-UI run."))
+        } else if runtime && self.app_uid.is_empty() {
+            Some(("app-uid", "Set the attribute, or call mindset.init({ appUid }) with your application."))
+        } else if runtime && self.agent_uid.is_empty() {
+            Some(("agent-uid", "Set the attribute to the agent that should answer."))
+        } else {
+            None
+        };
+        match missing {
+            None => Ok(()),
+            Some((name, remedy)) => {
+                let message = ["The attribute `", name, "` is missing. ", remedy].concat();
+                Err(ErrorInfo::new(ErrorCode::InvalidConfig, message).with("attribute", name))
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The end of a run and of a turn: events, idle, and then the promise.
+
+use super::events::RunEnd;
+use super::fault;
+use super::state::Turn;
+use super::stream::Stream;
+use super::transcript::Failed;
+use super::turn::RUN_LIMIT;
+use super::{DomEvent, Protocol, Session, TurnResult, TurnStatus};
+use crate::Millis;
+use crate::agui::Outcome;
+use crate::error::ErrorInfo;
+use crate::event::{Bound, BoundReason, MessageStatus, Reason, RunError, RuntimeEvent};
+use crate::json::Value;
+use crate::view::{Notice, NoticeAction};
+
+/// How a turn ends.
+pub(super) enum Ending {
+    /// The answer is whole, or a bound was hit.
+    Finished { bound: Option<Bound> },
+    /// It failed.
+    Failed { error: ErrorInfo, reason: Reason, effects: Vec<Value> },
+    /// Someone stopped it.
+    Stopped { effects: Vec<Value> },
+}
+
+impl Ending {
+    /// A failure that this side noticed.
+    pub(super) fn failed(error: ErrorInfo) -> Ending {
+        Ending::Failed { reason: fault::reason(error.code), error, effects: Vec::new() }
+    }
+}
+
+/// The server refused a run with an HTTP status.
+pub(super) fn refusal(error: ErrorInfo, status: u16) -> Ending {
+    let reason = match status {
+        401 => Reason::Unauthorized,
+        429 => Reason::RateLimited,
+        _ => fault::reason(error.code),
+    };
+    Ending::Failed { error, reason, effects: Vec::new() }
+}
+
+impl Session {
+    /// A run ended by the server's word: the turn goes on or ends with it.
+    pub(super) fn run_ended(&mut self, turn: Turn, stream: Stream, end: RunEnd, now: Millis) {
+        let (outcome, bound, effects) = match end {
+            RunEnd::Finished { outcome, bound, effects } => (outcome, bound, effects),
+            RunEnd::Failed(ending) => {
+                self.remember(stream);
+                return self.end_turn(turn, ending, now);
+            }
+        };
+        let calls = if bound.is_some() { Vec::new() } else { stream.open_calls(outcome.as_ref()) };
+        if !calls.is_empty() && turn.runs < RUN_LIMIT {
+            return self.carry_on(turn, stream, calls, now);
+        }
+        self.remember(stream);
+        let ending = match outcome {
+            Some(Outcome::Cancelled) if bound.is_none() => Ending::Stopped { effects },
+            _ if !calls.is_empty() => {
+                Ending::Finished { bound: Some(Bound { reason: BoundReason::StepLimit, limit: RUN_LIMIT }) }
+            }
+            _ => Ending::Finished { bound },
+        };
+        let asks = matches!(outcome, Some(Outcome::Interrupt { .. })) && bound.is_none();
+        self.end_turn(turn, ending, now);
+        if asks && !self.is_busy() {
+            let text = "The agent asked for a confirmation that this version cannot show.";
+            self.out.notice(Some(Notice { error: false, text: text.to_owned(), action: None }));
+        }
+    }
+
+    /// Keeps what was said in a run for a server that keeps nothing.
+    pub(super) fn remember(&mut self, stream: Stream) {
+        if self.config.protocol == Protocol::AgUi {
+            self.transcript.remember_run(stream.said, Vec::new());
+        }
+    }
+
+    /// Ends the turn; the promise comes after idle, or before the next turn.
+    pub(super) fn end_turn(&mut self, turn: Turn, ending: Ending, now: Millis) {
+        let mut result = TurnResult {
+            status: TurnStatus::Finished,
+            text: self.transcript.last_answer(turn.from).map(|row| row.content.clone()),
+            conversation_id: self.transcript.thread_id.clone().unwrap_or_default(),
+            run_id: turn.id.clone(),
+            error: None,
+            bound: None,
+        };
+        let send = turn.send;
+        match ending {
+            Ending::Finished { bound } => {
+                result.bound = bound;
+                self.complete(turn, bound);
+            }
+            Ending::Failed { error, reason, effects } => {
+                result.status = TurnStatus::Error;
+                self.fail(turn, &error, reason, effects);
+                result.error = Some(error);
+            }
+            Ending::Stopped { effects } => {
+                result.status = TurnStatus::Aborted;
+                self.stopped(turn, effects);
+            }
+        }
+        if self.kept.is_empty() {
+            self.rest(now);
+            self.out.settle(send, result);
+        } else {
+            self.out.settle(send, result);
+            self.rest(now);
+        }
+    }
+
+    fn complete(&mut self, turn: Turn, bound: Option<Bound>) {
+        let conversation_id = self.transcript.thread_id.clone().unwrap_or_default();
+        self.out.runtime(RuntimeEvent::Complete {
+            messages: self.transcript.rows.clone(),
+            turn_from: turn.from,
+            conversation_id: conversation_id.clone(),
+            bound,
+            usage: (!turn.usage.is_empty()).then_some(Value::Array(turn.usage)),
+        });
+        self.out.runtime(RuntimeEvent::RunFinished { run_id: turn.id });
+        if !std::mem::replace(&mut self.transcript.announced, true) {
+            let detail = crate::object! { "type": "conversation_id", "conversationId": conversation_id };
+            self.out.event(DomEvent::Conversation { detail });
+        }
+    }
+
+    fn fail(&mut self, turn: Turn, error: &ErrorInfo, reason: Reason, effects: Vec<Value>) {
+        let status =
+            if reason == Reason::Interrupted { MessageStatus::Interrupted } else { MessageStatus::Error };
+        self.mark_answer(&turn, status);
+        let retryable = error.retryable;
+        self.out.runtime(RuntimeEvent::RunError(RunError {
+            message: error.message.clone(),
+            reason,
+            aborted: false,
+            retryable,
+            effects,
+        }));
+        let action = retryable.then_some(NoticeAction::Retry);
+        self.out.notice(Some(Notice { error: true, text: error.message.clone(), action }));
+        self.transcript.failed = Some(Failed { message: turn.message, from: turn.from });
+    }
+
+    fn stopped(&mut self, turn: Turn, effects: Vec<Value>) {
+        self.mark_answer(&turn, MessageStatus::Stopped);
+        self.out.runtime(RuntimeEvent::RunError(RunError {
+            message: "The answer was stopped.".to_owned(),
+            reason: Reason::Cancelled,
+            aborted: true,
+            retryable: true,
+            effects,
+        }));
+        self.transcript.failed = Some(Failed { message: turn.message, from: turn.from });
+    }
+
+    /// Marks what the agent said last in this turn as not whole.
+    fn mark_answer(&mut self, turn: &Turn, status: MessageStatus) {
+        if let Some(id) = self.transcript.last_answer(turn.from).map(|row| row.id.clone()) {
+            self.mark(&id, status);
+        }
+    }
+
+    /// The promise of a turn whose session is over.
+    pub(super) fn settle_aborted(&mut self, turn: &Turn) {
+        let result = TurnResult {
+            status: TurnStatus::Aborted,
+            text: self.transcript.last_answer(turn.from).map(|row| row.content.clone()),
+            conversation_id: self.transcript.thread_id.clone().unwrap_or_default(),
+            run_id: turn.id.clone(),
+            error: None,
+            bound: None,
+        };
+        self.out.settle(turn.send, result);
+    }
+}

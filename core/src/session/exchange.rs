@@ -1,0 +1,57 @@
+//! A request whose answer is not a stream, or not yet known to be one: its body is
+//! collected, within bounds and until a deadline.
+
+use super::{FetchFailure, FetchId};
+use crate::Millis;
+
+/// More of an answer that is no stream is not kept, in bytes.
+const BODY_LIMIT: usize = 64 * 1024;
+
+/// What came for a request.
+#[derive(Clone)]
+pub(super) enum Arrival<'a> {
+    Head { status: u16, content_type: &'a str },
+    Bytes(&'a [u8]),
+    End(Result<(), FetchFailure>),
+}
+
+/// A request that was made and what is known of its answer.
+pub(super) struct Exchange {
+    pub(super) fetch: FetchId,
+    /// When it has taken too long.
+    pub(super) until: Millis,
+    /// 0 before the head.
+    pub(super) status: u16,
+    pub(super) content_type: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl Exchange {
+    pub(super) fn new(fetch: FetchId, until: Millis) -> Exchange {
+        Exchange { fetch, until, status: 0, content_type: String::new(), body: Vec::new() }
+    }
+
+    /// Takes what came; gives how it ended when it did.
+    pub(super) fn take(&mut self, arrival: Arrival<'_>) -> Option<Result<(), FetchFailure>> {
+        match arrival {
+            Arrival::Head { status, content_type } => {
+                self.status = status;
+                content_type.clone_into(&mut self.content_type);
+            }
+            Arrival::Bytes(bytes) => {
+                let room = BODY_LIMIT.saturating_sub(self.body.len());
+                self.body.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+            }
+            // A head without the rest of its body still says enough.
+            Arrival::End(Err(_)) if self.status != 0 => return Some(Ok(())),
+            Arrival::End(result) => return Some(result),
+        }
+        None
+    }
+}
+
+/// Whether a content type names an event stream, parameters aside.
+pub(super) fn is_event_stream(content_type: &str) -> bool {
+    let kind = content_type.split(';').next().unwrap_or("").trim();
+    kind.eq_ignore_ascii_case("text/event-stream")
+}

@@ -1,0 +1,88 @@
+//! The queue of effects, and what is known about the panel and the requests that
+//! were asked for, so that only changes are told.
+
+use std::collections::VecDeque;
+
+use super::request::Request;
+use super::{DomEvent, FetchId, Output, SendId, TurnResult};
+use crate::event::RuntimeEvent;
+use crate::view::{Activity, Notice, Patch};
+
+/// Effects in the order in which they must happen.
+#[derive(Default)]
+pub(super) struct Outbox {
+    queue: VecDeque<Output>,
+    fetches: u32,
+    activity: Option<Activity>,
+    notice: bool,
+    disclosure: Option<String>,
+}
+
+impl Outbox {
+    pub(super) fn next(&mut self) -> Option<Output> {
+        self.queue.pop_front()
+    }
+
+    pub(super) fn push(&mut self, output: Output) {
+        self.queue.push_back(output);
+    }
+
+    pub(super) fn event(&mut self, event: DomEvent) {
+        self.push(Output::Event(event));
+    }
+
+    pub(super) fn runtime(&mut self, event: RuntimeEvent) {
+        self.event(DomEvent::Runtime(event));
+    }
+
+    pub(super) fn patch(&mut self, patch: Patch) {
+        self.push(Output::Patch(patch));
+    }
+
+    pub(super) fn settle(&mut self, send: SendId, result: TurnResult) {
+        self.push(Output::Settle { send, result });
+    }
+
+    pub(super) fn fetch(&mut self, request: Request) -> FetchId {
+        self.fetches = self.fetches.wrapping_add(1);
+        let id = FetchId(self.fetches);
+        self.push(Output::Fetch(request.with_id(id)));
+        id
+    }
+
+    pub(super) fn abort(&mut self, fetch: FetchId) {
+        self.push(Output::Abort(fetch));
+    }
+
+    pub(super) fn activity(&mut self, activity: Activity) {
+        if self.activity != Some(activity) {
+            self.activity = Some(activity);
+            self.patch(Patch::SetActivity(activity));
+        }
+    }
+
+    pub(super) fn notice(&mut self, notice: Option<Notice>) {
+        if self.notice || notice.is_some() {
+            self.notice = notice.is_some();
+            self.patch(Patch::SetNotice(notice));
+        }
+    }
+
+    pub(super) fn disclosure(&mut self, disclosure: Option<String>) {
+        if self.disclosure != disclosure {
+            self.disclosure.clone_from(&disclosure);
+            self.patch(Patch::SetDisclosure(disclosure));
+        }
+    }
+
+    /// The session behind this queue is over: of what nobody has taken yet, only
+    /// what ends something still counts.
+    pub(super) fn leave(&mut self) {
+        self.queue.retain(|output| {
+            matches!(output, Output::Settle { .. } | Output::Abort(_) | Output::StoreAnonymousKey(_))
+        });
+        self.notice = false;
+        self.patch(Patch::Clear);
+        self.disclosure(None);
+    }
+}

@@ -1,0 +1,129 @@
+//! Messages that are sent: checked, and kept while something else comes first.
+
+use super::state::State;
+use super::transcript::UserMessage;
+use super::{DomEvent, Refused, SendId, SendOptions, Session, TurnResult, TurnStatus};
+use crate::Millis;
+use crate::error::{ErrorCode, ErrorInfo};
+use crate::event::{Author, MessageStatus};
+use crate::view::{Activity, Patch};
+
+/// A message may be this long, in characters (Unicode scalar values).
+const TEXT_LIMIT: usize = 100_000;
+
+/// A message that waits for its turn.
+pub(super) struct Kept {
+    pub(super) send: SendId,
+    pub(super) message: UserMessage,
+    /// Whether its row is there already.
+    pub(super) shown: bool,
+}
+
+impl Session {
+    pub(super) fn handle_send(
+        &mut self,
+        send: SendId,
+        text: &str,
+        options: SendOptions,
+        now: Millis,
+    ) -> Result<(), Refused> {
+        check_text(text)?;
+        if !options.when_idle && self.is_busy() {
+            return Err(busy());
+        }
+        let message = UserMessage { id: self.ids.next_id(), text: text.to_owned(), silent: options.silent };
+        let mut kept = Kept { send, message, shown: false };
+        if matches!(self.state, State::Idle) {
+            self.begin(kept, false, now);
+            return Ok(());
+        }
+        // Before the first turn the person sees at once what was sent.
+        let waits_for_start = !matches!(self.state, State::Running(_) | State::Stopping(_));
+        if waits_for_start && self.kept.is_empty() {
+            self.show(&mut kept, now);
+        }
+        self.kept.push_back(kept);
+        self.handle_reconnect(now);
+        Ok(())
+    }
+
+    /// Adds the message's row, unless it is there already or nobody may see it.
+    pub(super) fn show(&mut self, kept: &mut Kept, now: Millis) {
+        if !kept.message.silent && !kept.shown {
+            kept.shown = true;
+            let (id, text) = (kept.message.id.clone(), kept.message.text.clone());
+            self.transcript.add(&id, Author::User, &text, now);
+            self.out.patch(Patch::AddMessage { id, role: Author::User, text });
+        }
+    }
+
+    /// Nothing runs any more: the next message, or idle.
+    pub(super) fn rest(&mut self, now: Millis) {
+        if let Some(kept) = self.kept.pop_front() {
+            return self.begin(kept, false, now);
+        }
+        self.state = State::Idle;
+        self.out.activity(Activity::Idle);
+        let conversation_id = self.conversation_id().map(str::to_owned);
+        self.out.event(DomEvent::Idle { conversation_id });
+    }
+
+    /// Gives up what waits: because of `error`, or because somebody stopped it.
+    pub(super) fn drop_kept(&mut self, error: Option<&ErrorInfo>) {
+        let (result, row) = match error {
+            Some(_) => (TurnStatus::Error, MessageStatus::Error),
+            None => (TurnStatus::Aborted, MessageStatus::Stopped),
+        };
+        for kept in std::mem::take(&mut self.kept) {
+            if kept.shown {
+                self.mark(&kept.message.id, row);
+            }
+            let result = TurnResult {
+                status: result,
+                text: None,
+                conversation_id: self.transcript.thread_id.clone().unwrap_or_default(),
+                run_id: String::new(),
+                error: error.cloned(),
+                bound: None,
+            };
+            self.out.settle(kept.send, result);
+        }
+    }
+
+    /// Shows how a message ended.
+    pub(super) fn mark(&mut self, id: &str, status: MessageStatus) {
+        self.transcript.set_status(id, status);
+        self.out.patch(Patch::SetStatus { id: id.to_owned(), status: Some(status) });
+    }
+}
+
+pub(super) fn busy() -> Refused {
+    ErrorInfo::new(
+        ErrorCode::Busy,
+        "The agent is still busy with another message. Wait for it, or use sendWhenIdle.",
+    )
+}
+
+fn check_text(text: &str) -> Result<(), Refused> {
+    if text.trim().is_empty() {
+        let message = "The message is empty. Send a text with at least one visible character.";
+        return Err(ErrorInfo::new(ErrorCode::InvalidRequest, message));
+    }
+    // No text is longer in characters than in bytes.
+    if text.len() <= TEXT_LIMIT {
+        return Ok(());
+    }
+    let length = text.chars().count();
+    if length <= TEXT_LIMIT {
+        return Ok(());
+    }
+    let message = [
+        "The message has ",
+        &length.to_string(),
+        " characters and may have at most ",
+        &TEXT_LIMIT.to_string(),
+        ". Shorten it.",
+    ]
+    .concat();
+    Err(ErrorInfo::new(ErrorCode::InvalidRequest, message))
+}

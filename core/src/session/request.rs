@@ -1,0 +1,123 @@
+//! The requests a session makes.
+
+use super::{Config, FetchId, FetchPurpose, FetchRequest, Token};
+use crate::json::Object;
+
+/// A request that has no number yet.
+pub(super) struct Request {
+    purpose: FetchPurpose,
+    url: String,
+    headers: Vec<(&'static str, String)>,
+    body: Option<String>,
+}
+
+impl Request {
+    pub(super) fn with_id(self, id: FetchId) -> FetchRequest {
+        FetchRequest {
+            id,
+            purpose: self.purpose,
+            method: "POST",
+            url: self.url,
+            headers: self.headers,
+            body: self.body,
+        }
+    }
+
+    /// `POST {server}/v1/anonymous`.
+    pub(super) fn sign_in(config: &Config, anonymous_key: Option<&str>) -> Request {
+        let mut body = crate::object! { "appUid": &config.app_uid, "agentUid": &config.agent_uid };
+        body.insert_some("anonymousKey", anonymous_key);
+        Request::json(FetchPurpose::SignIn, url(config, &["v1", "anonymous"]), body.to_string())
+    }
+
+    /// The run, at the runtime or at exactly `server`.
+    pub(super) fn run(config: &Config, token: Option<&Token>, body: String) -> Request {
+        let url = match config.protocol {
+            super::Protocol::Mindset => url(config, &["v1", "agents", &config.agent_uid, "runs"]),
+            super::Protocol::AgUi => config.server.clone(),
+        };
+        let mut request = Request::json(FetchPurpose::Run, url, body).authorized(token);
+        request.headers.push(("Accept", "text/event-stream".to_owned()));
+        request
+    }
+
+    /// `POST {server}/v1/runs/{runId}/cancel`.
+    pub(super) fn cancel(config: &Config, token: Option<&Token>, run_id: &str) -> Request {
+        Request {
+            purpose: FetchPurpose::Cancel,
+            url: url(config, &["v1", "runs", run_id, "cancel"]),
+            headers: Vec::new(),
+            body: None,
+        }
+        .authorized(token)
+    }
+
+    fn json(purpose: FetchPurpose, url: String, body: String) -> Request {
+        let headers = vec![("Content-Type", "application/json".to_owned())];
+        Request { purpose, url, headers, body: Some(body) }
+    }
+
+    fn authorized(mut self, token: Option<&Token>) -> Request {
+        if let Some(token) = token {
+            self.headers.push(("Authorization", token.bearer()));
+        }
+        self
+    }
+}
+
+/// `forwardedProps` of every run.
+pub(super) fn forwarded_props(config: &Config, silent: bool, replace_from: Option<&str>) -> Object {
+    let mut mindset = crate::object! {
+        "inputType": if silent { "PSEUDO_HUMAN" } else { "HUMAN" },
+        "clientId": &config.client_id,
+    };
+    mindset.insert_some("replaceFrom", replace_from);
+    crate::object! { "mindset": mindset }
+}
+
+fn url(config: &Config, segments: &[&str]) -> String {
+    let mut url = config.server.trim_end_matches('/').to_owned();
+    for segment in segments {
+        url.push('/');
+        percent_encode(&mut url, segment);
+    }
+    url
+}
+
+/// Appends `text` as one path segment: everything but RFC 3986's unreserved
+/// characters is escaped, so no id can leave its place.
+fn percent_encode(url: &mut String, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            url.push(byte as char);
+        } else {
+            url.push('%');
+            for digit in [byte >> 4, byte & 15] {
+                url.push(HEX.get(usize::from(digit)).map_or('0', |&d| d as char));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn an_id_stays_one_segment() {
+        for (agent_uid, segment) in [
+            ("support", "support"),
+            ("support::42", "support%3A%3A42"),
+            ("../é?#", "..%2F%C3%A9%3F%23"),
+            ("a b", "a%20b"),
+        ] {
+            let config =
+                Config { server: "https://h/".into(), agent_uid: agent_uid.into(), ..Config::default() };
+            let request = Request::run(&config, None, String::new()).with_id(FetchId(1));
+            assert_eq!(request.url, ["https://h/v1/agents/", segment, "/runs"].concat());
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Where a session is. Each variant owns what exists only then.
+
+use super::exchange::Exchange;
+use super::stream::Stream;
+use super::transcript::UserMessage;
+use super::{FetchId, SendId};
+use crate::Millis;
+use crate::agui::Message;
+use crate::error::ErrorCode;
+use crate::json::Value;
+
+/// The state.
+#[derive(Default)]
+pub(super) enum State {
+    /// Waits for `Start`.
+    #[default]
+    Unconfigured,
+    /// Start-up: credentials are on their way.
+    Starting(Starting),
+    /// Start-up failed.
+    Failed(StartFailed),
+    /// Ready for the next message.
+    Idle,
+    /// A turn runs.
+    Running(Box<Running>),
+    /// A turn was stopped and the server has not said its end yet.
+    Stopping(Box<Stopping>),
+}
+
+/// Start-up under way.
+pub(super) struct Starting {
+    pub(super) sign_in: SignIn,
+    pub(super) attempt: Attempt,
+}
+
+/// One of several tries to start.
+#[derive(Clone, Copy)]
+pub(super) struct Attempt {
+    /// The pause after it, should it fail, in milliseconds.
+    pub(super) pause: u64,
+    /// The failure that was told last, so that each try does not tell it again.
+    pub(super) told: Option<ErrorCode>,
+}
+
+/// Start-up failed.
+pub(super) struct StartFailed {
+    /// When it is tried again; `None` if only another call can help.
+    pub(super) until: Option<Millis>,
+    pub(super) next: Attempt,
+}
+
+/// Where new credentials come from.
+pub(super) enum SignIn {
+    /// The page was asked.
+    Page,
+    /// The server was asked.
+    Server(Exchange),
+}
+
+/// A turn that runs.
+pub(super) struct Running {
+    pub(super) turn: Turn,
+    pub(super) phase: Phase,
+}
+
+/// How far the current run of a turn is.
+pub(super) enum Phase {
+    /// The credentials were refused; new ones are on their way.
+    SignIn(SignIn),
+    /// Posted; the answer is not there, or is no stream.
+    Posted(Exchange),
+    /// The answer arrives.
+    Streaming {
+        fetch: FetchId,
+        /// When silence counts as a broken connection.
+        until: Millis,
+        stream: Box<Stream>,
+    },
+}
+
+/// What a turn is, in every phase.
+pub(super) struct Turn {
+    pub(super) send: SendId,
+    /// The first run, which names the turn in events.
+    pub(super) id: String,
+    /// The current run.
+    pub(super) run_id: String,
+    pub(super) message: UserMessage,
+    /// Whether it takes the place of an earlier attempt.
+    pub(super) replaces: bool,
+    /// Where its rows begin, its own user message included.
+    pub(super) from: usize,
+    /// Where the rows of the current run begin.
+    pub(super) run_from: usize,
+    /// New messages of the current run, for a server that stores.
+    pub(super) news: Vec<Message>,
+    /// Runs so far.
+    pub(super) runs: u64,
+    /// Whether credentials were renewed for the current run.
+    pub(super) renewed: bool,
+    /// Whether the server said that the current run started.
+    pub(super) started: bool,
+    /// Whether `run_started` was emitted.
+    pub(super) announced: bool,
+    pub(super) usage: Vec<Value>,
+}
+
+/// A turn that was stopped while the server still works on it.
+pub(super) struct Stopping {
+    pub(super) turn: Turn,
+    pub(super) fetch: FetchId,
+    /// When it is given up.
+    pub(super) until: Millis,
+    /// `None` before the answer's head.
+    pub(super) stream: Option<Box<Stream>>,
+    /// The cancel that was not answered yet.
+    pub(super) cancel: Option<FetchId>,
+    /// The server did not know the run yet: cancel again when it starts.
+    pub(super) again: bool,
+}

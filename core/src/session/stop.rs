@@ -1,0 +1,118 @@
+//! Stop: the person sees nothing more of the turn at once, and the server ends it
+//! too.
+
+use super::end::Ending;
+use super::exchange::{self, Arrival};
+use super::request::Request;
+use super::state::{Phase, Running, State, Stopping};
+use super::stream::Stream;
+use super::{FetchId, Protocol, Session};
+use crate::Millis;
+use crate::agui::Body;
+use crate::view::Activity;
+
+impl Session {
+    /// Ends the running turn; before the first one, what waits for it.
+    pub(super) fn handle_stop(&mut self, now: Millis) {
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Running(running) => self.stop_running(*running, now),
+            State::Stopping(stopping) => self.state = State::Stopping(stopping),
+            other => {
+                self.state = other;
+                self.drop_kept(None);
+            }
+        }
+    }
+
+    fn stop_running(&mut self, running: Running, now: Millis) {
+        let Running { turn, phase } = running;
+        let at_work = match phase {
+            Phase::Posted(exchange) if exchange.status == 0 => Ok((exchange.fetch, None)),
+            Phase::Streaming { fetch, stream, .. } => Ok((fetch, Some(stream))),
+            phase => Err(phase),
+        };
+        let (fetch, stream) = match at_work {
+            Ok(at_work) if self.config.protocol == Protocol::Mindset => at_work,
+            Ok((fetch, stream)) => {
+                self.out.abort(fetch);
+                if let Some(stream) = stream {
+                    self.remember(*stream);
+                }
+                return self.end_turn(turn, Ending::Stopped { effects: Vec::new() }, now);
+            }
+            // Nothing runs on the server.
+            Err(phase) => {
+                self.abort_phase(&phase);
+                return self.end_turn(turn, Ending::Stopped { effects: Vec::new() }, now);
+            }
+        };
+        self.out.activity(Activity::Stopping);
+        let cancel = Some(self.cancel(&turn.run_id));
+        let until = now.saturating_add(self.config.timing.stop);
+        self.state = State::Stopping(Box::new(Stopping { turn, fetch, until, stream, cancel, again: false }));
+    }
+
+    fn cancel(&mut self, run_id: &str) -> FetchId {
+        self.out.fetch(Request::cancel(&self.config, self.token.as_ref(), run_id))
+    }
+
+    pub(super) fn stopping_arrival(
+        &mut self,
+        mut stopping: Box<Stopping>,
+        fetch: FetchId,
+        arrival: Arrival<'_>,
+        now: Millis,
+    ) {
+        if stopping.cancel == Some(fetch) {
+            if let Arrival::Head { status, .. } = arrival {
+                // A run that has not started yet cannot be found.
+                stopping.again = status == 404 && !stopping.turn.started;
+            }
+        } else if stopping.fetch == fetch && self.read_to_end(&mut stopping, arrival, now) {
+            return self.end_turn(stopping.turn, Ending::Stopped { effects: Vec::new() }, now);
+        }
+        self.state = State::Stopping(stopping);
+    }
+
+    /// Waits for the run's last event, and says whether the wait is over.
+    fn read_to_end(&mut self, stopping: &mut Stopping, arrival: Arrival<'_>, now: Millis) -> bool {
+        match arrival {
+            Arrival::Head { status: 200, content_type } if exchange::is_event_stream(content_type) => {
+                stopping.stream.get_or_insert_with(|| Box::new(Stream::new()));
+                return false;
+            }
+            Arrival::Head { .. } => {
+                self.out.abort(stopping.fetch);
+                return true;
+            }
+            Arrival::End(_) => return true,
+            Arrival::Bytes(bytes) => {
+                if let Some(stream) = &mut stopping.stream {
+                    stream.push(bytes);
+                }
+            }
+        }
+        loop {
+            match stopping.stream.as_mut().map_or(Ok(None), |stream| stream.next()) {
+                Ok(None) => return false,
+                Ok(Some(event)) => match event.body {
+                    Body::RunStarted { .. } => {
+                        stopping.turn.started = true;
+                        if std::mem::take(&mut stopping.again) {
+                            stopping.cancel = Some(self.cancel(&stopping.turn.run_id));
+                        }
+                    }
+                    Body::RunFinished { .. } | Body::RunError { .. } => {
+                        self.let_end(stopping.fetch, now);
+                        return true;
+                    }
+                    _ => {}
+                },
+                Err(_) => {
+                    self.out.abort(stopping.fetch);
+                    return true;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Deadlines: what is waited for, and what happens when it does not come.
+
+use super::Session;
+use super::end::Ending;
+use super::fault;
+use super::state::{Phase, SignIn, State};
+use crate::Millis;
+
+impl Session {
+    pub(super) fn next_deadline(&self) -> Option<Millis> {
+        let ending = self.ending.map(|(_, until)| until);
+        let state = self.state_deadline();
+        match (ending, state) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn state_deadline(&self) -> Option<Millis> {
+        match &self.state {
+            State::Starting(starting) => sign_in_deadline(&starting.sign_in),
+            State::Failed(failed) => failed.until,
+            State::Running(running) => match &running.phase {
+                Phase::SignIn(sign_in) => sign_in_deadline(sign_in),
+                Phase::Posted(exchange) => Some(exchange.until),
+                Phase::Streaming { until, .. } => Some(*until),
+            },
+            State::Stopping(stopping) => Some(stopping.until),
+            State::Unconfigured | State::Idle => None,
+        }
+    }
+
+    pub(super) fn handle_tick(&mut self, now: Millis) {
+        if let Some((fetch, _)) = self.ending.take_if(|(_, until)| *until <= now) {
+            self.out.abort(fetch);
+        }
+        if self.state_deadline().is_none_or(|until| until > now) {
+            return;
+        }
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Starting(starting) => {
+                if let SignIn::Server(exchange) = &starting.sign_in {
+                    self.out.abort(exchange.fetch);
+                }
+                self.start_failed(fault::timed_out(), starting.attempt, now);
+            }
+            State::Failed(failed) => self.connect(failed.next, now),
+            State::Running(running) => self.phase_timed_out(*running, now),
+            State::Stopping(stopping) => {
+                self.out.abort(stopping.fetch);
+                self.end_turn(stopping.turn, Ending::Stopped { effects: Vec::new() }, now);
+            }
+            other => self.state = other,
+        }
+    }
+}
+
+/// A page may ask a person before it answers, so only a server is waited for with
+/// a deadline.
+fn sign_in_deadline(sign_in: &SignIn) -> Option<Millis> {
+    match sign_in {
+        SignIn::Server(exchange) => Some(exchange.until),
+        SignIn::Page => None,
+    }
+}
