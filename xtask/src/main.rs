@@ -8,13 +8,21 @@ mod artifacts;
 mod bindings;
 mod build;
 mod bundle;
+mod counts;
+mod names;
+mod packaging;
 mod settings;
+mod setup;
 mod shell;
+mod size;
+mod stages;
+mod suite;
 mod tools;
 
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use counts::Counts;
 use settings::Settings;
 use shell::Shell;
 
@@ -22,6 +30,8 @@ const HELP: &str = "\
 usage: cargo xtask <command>
 
   build [--release]   the SDK (dist/) and the runtime that serves it
+  test                every check and every test; installs what they need
+  size                bytes of what a page loads, and what each crate costs
   test-runner         runs wasm tests; cargo calls it
 ";
 
@@ -29,6 +39,11 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match run(&args) {
         Ok(code) => code,
+        Err(error) if args.first().is_some_and(|command| command == "test") => {
+            // Whoever reads the last line must find a result in it.
+            println!("error: {error:#}");
+            suite::close(Counts { passed: 0, failed: 1 })
+        }
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -51,6 +66,8 @@ fn run(args: &[String]) -> Result<ExitCode> {
     let settings = Settings::read(shell.root())?;
     match command {
         "build" => build::build(&shell, &settings, flags.release).map(|made| made.report(&shell))?,
+        "test" => return suite::run(&shell, &settings, stages::STAGES),
+        "size" => size::check(&shell, &settings)?,
         "help" | "--help" | "-h" => print!("{HELP}"),
         other => bail!("there is no command `{other}`\n\n{HELP}"),
     }
