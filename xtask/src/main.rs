@@ -21,7 +21,7 @@ mod tools;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use counts::Counts;
 use settings::Settings;
 use shell::Shell;
@@ -30,7 +30,8 @@ const HELP: &str = "\
 usage: cargo xtask <command>
 
   build [--release]   the SDK (dist/) and the runtime that serves it
-  test                every check and every test; installs what they need
+  test [--only TEXT]  every check and every test; installs what they need
+                      (or the stages with TEXT in their name)
   size                bytes of what a page loads, and what each crate costs
   test-runner         runs wasm tests; cargo calls it
 ";
@@ -66,7 +67,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
     let settings = Settings::read(shell.root())?;
     match command {
         "build" => build::build(&shell, &settings, flags.release).map(|made| made.report(&shell))?,
-        "test" => return suite::run(&shell, &settings, stages::STAGES),
+        "test" => return suite::run(&shell, &settings, stages::STAGES, flags.only.as_deref()),
         "size" => size::check(&shell, &settings)?,
         "help" | "--help" | "-h" => print!("{HELP}"),
         other => bail!("there is no command `{other}`\n\n{HELP}"),
@@ -78,6 +79,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
 #[derive(Debug, Default)]
 struct Flags {
     release: bool,
+    only: Option<String>,
 }
 
 impl Flags {
@@ -85,8 +87,10 @@ impl Flags {
         let mut flags = Flags::default();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
+            let mut value = || rest.next().cloned().with_context(|| format!("`{arg}` needs a value"));
             match arg.as_str() {
                 "--release" => flags.release = true,
+                "--only" => flags.only = Some(value()?),
                 other => bail!("there is no option `{other}`; `cargo xtask help` lists them"),
             }
         }

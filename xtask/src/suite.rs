@@ -34,12 +34,21 @@ pub(crate) struct Stage {
     pub(crate) run: fn(&Shell, &Settings) -> Result<()>,
 }
 
-/// Runs all stages and prints the sum as the last line.
-pub(crate) fn run(shell: &Shell, settings: &Settings, stages: &[Stage]) -> Result<ExitCode> {
+/// Runs all stages, or those with `only` in their name, and prints the sum as the last
+/// line.
+pub(crate) fn run(
+    shell: &Shell,
+    settings: &Settings,
+    stages: &[Stage],
+    only: Option<&str>,
+) -> Result<ExitCode> {
     let logs = shell.path("target/xtask-logs");
     let started = Instant::now();
     let mut sum = Counts::default();
     for (number, stage) in stages.iter().enumerate() {
+        if only.is_some_and(|text| !stage.name.contains(text)) {
+            continue;
+        }
         let log = logs.join(format!("{:02}-{}.log", number + 1, stage.name.replace([' ', ','], "-")));
         sum.add(one(shell, settings, stage, &log)?);
     }
