@@ -9,12 +9,14 @@ mod bindings;
 mod build;
 mod bundle;
 mod counts;
+mod demo;
 mod names;
 mod packaging;
 mod settings;
 mod setup;
 mod shell;
 mod size;
+mod soak;
 mod stages;
 mod suite;
 mod tools;
@@ -30,8 +32,11 @@ const HELP: &str = "\
 usage: cargo xtask <command>
 
   build [--release]   the SDK (dist/) and the runtime that serves it
+  demo [--port N] [--release]
+                      builds, starts the runtime and says where the demo page is
   test [--only TEXT]  every check and every test; installs what they need
                       (or the stages with TEXT in their name)
+  soak [--seed N]     the long versions of the tests
   size                bytes of what a page loads, and what each crate costs
   test-runner         runs wasm tests; cargo calls it
 ";
@@ -68,6 +73,8 @@ fn run(args: &[String]) -> Result<ExitCode> {
     match command {
         "build" => build::build(&shell, &settings, flags.release).map(|made| made.report(&shell))?,
         "test" => return suite::run(&shell, &settings, stages::STAGES, flags.only.as_deref()),
+        "demo" => demo::demo(&shell, &settings, flags.port.unwrap_or(demo::PORT), flags.release)?,
+        "soak" => soak::soak(&shell, flags.seed)?,
         "size" => size::check(&shell, &settings)?,
         "help" | "--help" | "-h" => print!("{HELP}"),
         other => bail!("there is no command `{other}`\n\n{HELP}"),
@@ -80,6 +87,8 @@ fn run(args: &[String]) -> Result<ExitCode> {
 struct Flags {
     release: bool,
     only: Option<String>,
+    port: Option<u16>,
+    seed: Option<u64>,
 }
 
 impl Flags {
@@ -90,10 +99,16 @@ impl Flags {
             let mut value = || rest.next().cloned().with_context(|| format!("`{arg}` needs a value"));
             match arg.as_str() {
                 "--release" => flags.release = true,
+                "--port" => flags.port = Some(number(arg, &value()?)?),
+                "--seed" => flags.seed = Some(number(arg, &value()?)?),
                 "--only" => flags.only = Some(value()?),
                 other => bail!("there is no option `{other}`; `cargo xtask help` lists them"),
             }
         }
         Ok(flags)
     }
+}
+
+fn number<N: std::str::FromStr>(option: &str, text: &str) -> Result<N> {
+    text.parse().ok().with_context(|| format!("`{option} {text}`: that is no number it can take"))
 }

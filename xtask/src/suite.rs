@@ -42,6 +42,9 @@ pub(crate) fn run(
     stages: &[Stage],
     only: Option<&str>,
 ) -> Result<ExitCode> {
+    if let Some(text) = only.filter(|text| !stages.iter().any(|stage| stage.name.contains(text))) {
+        bail!("no stage has `{text}` in its name");
+    }
     let logs = shell.path("target/xtask-logs");
     let started = Instant::now();
     let mut sum = Counts::default();

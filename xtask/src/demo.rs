@@ -1,0 +1,179 @@
+//! `cargo xtask demo`: the runtime with the demo configuration, from a free port to
+//! Ctrl-C.
+
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::build;
+use crate::settings::Settings;
+use crate::shell::Shell;
+
+/// Where the demo listens unless `--port` says otherwise.
+pub(crate) const PORT: u16 = 8787;
+
+/// How long the runtime may take until it answers.
+const START: Duration = Duration::from_secs(30);
+/// How long it may take to end on request, before it is ended the hard way.
+const END: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Builds, starts, says where, waits. Returns when the user ends it.
+pub(crate) fn demo(shell: &Shell, settings: &Settings, port: u16, release: bool) -> Result<()> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    // Before the build: minutes later nobody looks any more.
+    free(address)?;
+    let program = build::build(shell, settings, release)?.runtime.context("the build made a runtime")?;
+    let data = shell.path("target/demo");
+    fs::create_dir_all(&data).with_context(|| format!("cannot make {}", data.display()))?;
+
+    // From here on a signal ends the runtime first and this program after it.
+    let ending = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&ending))?;
+    }
+    let mut runtime = start(shell, &program, address, &data)?;
+    let served = serve(shell, &mut runtime, address, &ending);
+    let ended = end(shell, &mut runtime);
+    served.and(ended)
+}
+
+fn free(address: SocketAddr) -> Result<()> {
+    match TcpListener::bind(address) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => bail!(
+            "port {} is in use, perhaps by another demo: end that one, or use another port with `cargo xtask demo --port {}`",
+            address.port(),
+            address.port().saturating_add(1)
+        ),
+        Err(error) => bail!("cannot listen on {address}: {error}; choose another port with `--port`"),
+    }
+}
+
+fn start(shell: &Shell, program: &Path, address: SocketAddr, data: &Path) -> Result<Child> {
+    let mut command = shell.command(program);
+    command.args(["--config", "www/mindset.toml"]);
+    command.env("MINDSET__SERVER__LISTEN", address.to_string());
+    command.env("MINDSET__SERVER__DATABASE", data.join("mindset.db"));
+    command.env_remove("CARGO_TARGET_DIR");
+    command.spawn().with_context(|| format!("cannot start {}", program.display()))
+}
+
+/// Waits until the runtime answers, says so, then waits for its or the user's end.
+fn serve(shell: &Shell, runtime: &mut Child, address: SocketAddr, ending: &AtomicBool) -> Result<()> {
+    let started = Instant::now();
+    let mut ready = false;
+    while !ending.load(Ordering::Relaxed) {
+        if let Some(status) = runtime.try_wait()? {
+            // Ctrl-C reaches it as well, and it may be the faster one.
+            sleep(PAUSE);
+            if ending.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            bail!("the runtime ended by itself ({status}): see above what it said");
+        }
+        if !ready && healthy(address) {
+            ready = true;
+            announce(shell, address);
+        }
+        if !ready && started.elapsed() > START {
+            bail!("the runtime did not answer http://{address}/healthz within {} s", START.as_secs());
+        }
+        sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Ends the runtime and waits for it.
+fn end(shell: &Shell, runtime: &mut Child) -> Result<()> {
+    if runtime.try_wait()?.is_some() {
+        return Ok(());
+    }
+    let mut ask = shell.command("kill");
+    ask.args(["-TERM", &runtime.id().to_string()]);
+    // It may have ended meanwhile; what counts is the wait below.
+    drop(shell.capture(ask));
+    let asked = Instant::now();
+    while runtime.try_wait()?.is_none() {
+        if asked.elapsed() > END {
+            runtime.kill()?;
+            runtime.wait()?;
+            bail!("the runtime did not end within {} s and was killed", END.as_secs());
+        }
+        sleep(PAUSE);
+    }
+    shell.say("\nended");
+    Ok(())
+}
+
+fn healthy(address: SocketAddr) -> bool {
+    let answer = || -> std::io::Result<bool> {
+        let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
+        stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+        write!(stream, "GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+        let mut line = [0; 12];
+        stream.read_exact(&mut line)?;
+        Ok(line == *b"HTTP/1.1 200")
+    };
+    answer().unwrap_or(false)
+}
+
+fn announce(shell: &Shell, address: SocketAddr) {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    shell.say(&format!("\nThe demo page:  http://{address}/"));
+    shell.say(&format!("The model:      {}", model(&set)));
+    shell.say("Ctrl-C ends it.\n");
+}
+
+/// Which model answers; the same choice as the runtime's `model = "auto"`.
+fn model(set: &dyn Fn(&str) -> Option<String>) -> String {
+    let provider = [("ANTHROPIC", "Anthropic"), ("OPENAI", "OpenAI-compatible")]
+        .into_iter()
+        .find(|(prefix, _)| set(&format!("{prefix}_API_KEY")).is_some());
+    let Some((prefix, name)) = provider else {
+        return "the built-in demo model: simple rules, not AI. \
+                Set OPENAI_API_KEY (and OPENAI_BASE_URL) or ANTHROPIC_API_KEY for a real one"
+            .into();
+    };
+    let model = set(&format!("{prefix}_MODEL")).unwrap_or_else(|| "the default model".into());
+    let server = set(&format!("{prefix}_BASE_URL")).map(|url| format!(" at {url}")).unwrap_or_default();
+    format!("{model} ({name}, by {prefix}_API_KEY){server}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_port_is_named_with_the_remedy() {
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = taken.local_addr().unwrap();
+        let said = free(address).unwrap_err().to_string();
+        assert!(said.contains(&format!("port {} is in use", address.port())), "{said}");
+        assert!(said.contains("--port"), "{said}");
+        drop(taken);
+        free(address).unwrap();
+    }
+
+    #[test]
+    fn the_model_is_named_without_its_key() {
+        let none = |_: &str| None;
+        assert!(model(&none).contains("not AI"));
+        let openai = |name: &str| match name {
+            "OPENAI_API_KEY" => Some("secret".to_string()),
+            "OPENAI_MODEL" => Some("small".to_string()),
+            "OPENAI_BASE_URL" => Some("http://127.0.0.1:1/v1".to_string()),
+            _ => None,
+        };
+        assert_eq!(model(&openai), "small (OpenAI-compatible, by OPENAI_API_KEY) at http://127.0.0.1:1/v1");
+    }
+}
