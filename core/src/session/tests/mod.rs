@@ -1,7 +1,12 @@
 //! Whole turns with scripted bytes. The bench plays adapter and server.
 
+mod agui;
+mod errors;
+mod hostile;
+mod retry;
 mod sending;
 mod start;
+mod stop;
 
 use super::*;
 use crate::event::RuntimeEvent;
@@ -85,11 +90,13 @@ impl Bench {
     }
 
     pub(super) fn requests(&self) -> Vec<&FetchRequest> {
-        let fetch = |o| match o {
-            &Output::Fetch(ref request) => Some(request),
-            _ => None,
-        };
-        self.out.iter().filter_map(fetch).collect()
+        self.out
+            .iter()
+            .filter_map(|o| match o {
+                Output::Fetch(request) => Some(request),
+                _ => None,
+            })
+            .collect()
     }
 
     pub(super) fn last(&self, purpose: FetchPurpose) -> FetchRequest {
@@ -168,19 +175,23 @@ impl Bench {
     }
 
     pub(super) fn patches(&self) -> Vec<&Patch> {
-        let patch = |o| match o {
-            &Output::Patch(ref patch) => Some(patch),
-            _ => None,
-        };
-        self.out.iter().filter_map(patch).collect()
+        self.out
+            .iter()
+            .filter_map(|o| match o {
+                Output::Patch(patch) => Some(patch),
+                _ => None,
+            })
+            .collect()
     }
 
     pub(super) fn results(&self) -> Vec<(u32, &TurnResult)> {
-        let settled = |o| match o {
-            &Output::Settle { send, ref result } => Some((send.0, result)),
-            _ => None,
-        };
-        self.out.iter().filter_map(settled).collect()
+        self.out
+            .iter()
+            .filter_map(|o| match o {
+                Output::Settle { send, result } => Some((send.0, result)),
+                _ => None,
+            })
+            .collect()
     }
 
     pub(super) fn result(&self) -> &TurnResult {
@@ -188,44 +199,58 @@ impl Bench {
     }
 
     pub(super) fn errors(&self) -> Vec<&crate::error::ErrorInfo> {
-        let error = |o| match o {
-            &Output::Event(DomEvent::Error(ref error)) => Some(error),
-            _ => None,
-        };
-        self.out.iter().filter_map(error).collect()
+        self.out
+            .iter()
+            .filter_map(|o| match o {
+                Output::Event(DomEvent::Error(error)) => Some(error),
+                _ => None,
+            })
+            .collect()
     }
 
     pub(super) fn run_error(&self) -> &crate::event::RunError {
-        let error = |o| match o {
-            &Output::Event(DomEvent::Runtime(RuntimeEvent::RunError(ref error))) => Some(error),
-            _ => None,
-        };
-        self.out.iter().rev().find_map(error).expect("a run_error")
+        self.out
+            .iter()
+            .rev()
+            .find_map(|o| match o {
+                Output::Event(DomEvent::Runtime(RuntimeEvent::RunError(error))) => Some(error),
+                _ => None,
+            })
+            .expect("a run_error")
     }
 
     pub(super) fn activity(&self) -> Activity {
-        let activity = |p: &&Patch| match p {
-            Patch::SetActivity(activity) => Some(*activity),
-            _ => None,
-        };
-        self.patches().iter().rev().find_map(activity).expect("an activity")
+        self.patches()
+            .iter()
+            .rev()
+            .find_map(|p: &&Patch| match p {
+                Patch::SetActivity(activity) => Some(*activity),
+                _ => None,
+            })
+            .expect("an activity")
     }
 
     /// Text and button of the notice that stands there now.
     pub(super) fn notice(&self) -> Option<(String, Option<NoticeAction>)> {
-        let notice = |p: &&Patch| match p {
-            Patch::SetNotice(notice) => Some(notice.clone()),
-            _ => None,
-        };
-        self.patches().iter().rev().find_map(notice).flatten().map(|n| (n.text, n.action))
+        self.patches()
+            .iter()
+            .rev()
+            .find_map(|p: &&Patch| match p {
+                Patch::SetNotice(notice) => Some(notice.clone()),
+                _ => None,
+            })
+            .flatten()
+            .map(|n| (n.text, n.action))
     }
 
     pub(super) fn aborted(&self) -> Vec<FetchId> {
-        let abort = |o| match o {
-            &Output::Abort(id) => Some(id),
-            _ => None,
-        };
-        self.out.iter().filter_map(abort).collect()
+        self.out
+            .iter()
+            .filter_map(|o| match o {
+                Output::Abort(id) => Some(*id),
+                _ => None,
+            })
+            .collect()
     }
 }
 
