@@ -8,23 +8,20 @@ use crate::json::{Object, Value};
 
 impl Item for Message {
     fn take(value: &Value, at: String, notes: &mut Notes) -> Option<Message> {
-        let role = match value.get("role") {
-            Some(Value::String(role)) => match Role::parse(role) {
-                Some(role) => role,
-                None => {
-                    notes.ignore(&at, "a message of an unknown role");
-                    return None;
-                }
-            },
-            _ => {
-                let nothing = Object::new();
-                let object = value.as_object().unwrap_or(&nothing);
-                Fields { object, path: at, notes }.fail("role", "a string");
-                return None;
-            }
+        let Value::Object(object) = value else {
+            notes.fail(&at, "an object", value.kind());
+            return None;
         };
-        let object = value.as_object()?;
-        Some(read_message(role, &mut Fields { object, path: at, notes }))
+        let mut f = Fields { object, path: at, notes };
+        let Some(role) = object.str("role") else {
+            f.fail("role", "a string");
+            return None;
+        };
+        let Some(role) = Role::parse(role) else {
+            f.notes.ignore(&f.path, "a message of an unknown role");
+            return None;
+        };
+        Some(read_message(role, &mut f))
     }
 
     fn give(&self) -> Value {
