@@ -276,7 +276,7 @@ fn deadline_cuts_the_answer() {
     assert_eq!(b.sketch()[1..], ["text(", "so far", ")text", CANCELLED]);
     assert_eq!(b.last().mindset("bound").unwrap().to_string(), r#"{"reason":"deadline","limit":500}"#);
     assert_eq!((b.done, b.aborted), (Some(RunState::Finished), 1));
-    assert_eq!(b.stored()[1], "assistant: so far [stopped]");
+    assert_eq!(b.stored()[1], "assistant: so far");
 }
 
 #[test]

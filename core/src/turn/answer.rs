@@ -88,13 +88,18 @@ impl Answer {
 
     /// The message to store for an answer that was cut off: its text, without
     /// half calls, if it has any.
-    pub(super) fn partial(&self, run_id: &str, status: MessageStatus, now: Millis) -> Option<StoredMessage> {
+    pub(super) fn partial(
+        &self,
+        run_id: &str,
+        status: Option<MessageStatus>,
+        now: Millis,
+    ) -> Option<StoredMessage> {
         if self.text.is_empty() {
             return None;
         }
         let mut message =
             StoredMessage::new(&self.message_id, run_id, StoredRole::Assistant, &self.text, now);
-        message.status = Some(status);
+        message.status = status;
         Some(message)
     }
 

@@ -215,12 +215,13 @@ impl Run {
 
     fn cut(&mut self, mut answer: Answer, cut: Cut, now: Millis) {
         self.outputs.push_back(Output::AbortModel);
-        self.store(answer.partial(&self.run_id, MessageStatus::Stopped, now));
-        self.emit_all(answer.cut(), now);
-        let (mindset, state) = match cut {
-            Cut::Cancelled => (Object::new(), RunState::Cancelled),
-            Cut::Bound(bound) => (bound_fields(bound), RunState::Finished),
+        let (status, mindset, state) = match cut {
+            Cut::Cancelled => (Some(MessageStatus::Stopped), Object::new(), RunState::Cancelled),
+            // The bound says what is missing; nobody stopped the message.
+            Cut::Bound(bound) => (None, bound_fields(bound), RunState::Finished),
         };
+        self.store(answer.partial(&self.run_id, status, now));
+        self.emit_all(answer.cut(), now);
         self.finish(Outcome::Cancelled, mindset, state, now);
     }
 
@@ -231,7 +232,7 @@ impl Run {
             Reason::Interrupted => MessageStatus::Interrupted,
             _ => MessageStatus::Error,
         };
-        self.store(answer.partial(&self.run_id, status, now));
+        self.store(answer.partial(&self.run_id, Some(status), now));
         let body = Body::RunError {
             message: failure.message,
             code: Some(code.as_str().to_owned()),

@@ -1,0 +1,294 @@
+//! Both machines joined in memory: sessions of pages on one side, turns of one
+//! server on the other, and between them nothing but the bytes that would go over
+//! the network. The model is scripted, the clock simulated, so whole turns with
+//! delays, cuts and time-outs take microseconds and always come out the same.
+
+mod check;
+mod model;
+mod network;
+mod page;
+mod server;
+
+pub use model::{ScriptedModel, Step, call, text};
+pub use network::{Cut, Network};
+pub use page::{Heard, Page};
+pub use server::{Canned, Server};
+
+use std::collections::BTreeMap;
+
+use mindset_core::error::ErrorInfo;
+use mindset_core::session::{
+    self, Config, FetchFailure, FetchId, FetchRequest, SendId, SendOptions, TurnResult,
+};
+use mindset_core::turn::{Input, ModelEvent};
+
+/// Steps of one [`Pair::drive`]; more means that two machines keep each other busy.
+const MAX_STEPS: usize = 2_000_000;
+
+/// Pages and a server.
+pub struct Pair {
+    pub now: u64,
+    pub network: Network,
+    pub server: Server,
+    pub pages: Vec<Page>,
+    queue: BTreeMap<(u64, u64), Happening>,
+    happenings: u64,
+}
+
+/// Something that is under way.
+enum Happening {
+    /// A request reaches the server.
+    Request { page: usize, request: FetchRequest },
+    /// A page has dropped a request.
+    Dropped { page: usize, fetch: FetchId },
+    /// Something of an answer reaches a page.
+    Arrival { page: usize, fetch: FetchId, part: Part },
+    /// A page has asked its own server for a token.
+    Token { page: usize, token: String },
+    /// The model says something.
+    Model { run: String, call: u64, event: ModelEvent },
+    /// A stream is due for a sign of life.
+    Ping { run: String },
+}
+
+/// A part of an answer.
+#[derive(Clone)]
+pub enum Part {
+    Head { status: u16, content_type: &'static str },
+    Bytes(Vec<u8>),
+    End(Result<(), FetchFailure>),
+}
+
+/// What the server wants to happen.
+pub enum Effect {
+    /// After the network's delay.
+    Send { page: usize, fetch: FetchId, part: Part },
+    /// After `delay`.
+    Model { delay: u64, run: String, call: u64, event: ModelEvent },
+    /// After `delay`.
+    Ping { delay: u64, run: String },
+}
+
+impl Pair {
+    /// One page that has started against a server with this model.
+    pub fn new(model: ScriptedModel) -> Pair {
+        let mut pair = Pair::unstarted(model);
+        pair.add_page(config());
+        pair.drive();
+        assert!(!pair.page().session.is_busy());
+        pair
+    }
+
+    /// A server without pages.
+    pub fn unstarted(model: ScriptedModel) -> Pair {
+        Pair {
+            now: 1_796_000_000_000,
+            network: Network::default(),
+            server: Server::new(model),
+            pages: Vec::new(),
+            queue: BTreeMap::new(),
+            happenings: 0,
+        }
+    }
+
+    /// Opens a page and starts its session; gives the page's number.
+    pub fn add_page(&mut self, config: Config) -> usize {
+        let page = self.pages.len();
+        self.pages.push(Page::new(page));
+        self.input(page, session::Input::Start(config)).expect("start is never refused");
+        page
+    }
+
+    /// The first page.
+    pub fn page(&self) -> &Page {
+        &self.pages[0]
+    }
+
+    /// Sends a message from the first page.
+    pub fn send(&mut self, text: &str) -> SendId {
+        self.send_from(0, text, SendOptions::default()).expect("not busy")
+    }
+
+    pub fn send_from(&mut self, page: usize, text: &str, options: SendOptions) -> Result<SendId, ErrorInfo> {
+        let id = self.pages[page].next_send();
+        self.input(page, session::Input::Send { id, text, options })?;
+        self.pages[page].accepted.push(id);
+        Ok(id)
+    }
+
+    /// Sends a message from the first page and waits until all is quiet.
+    pub fn ask(&mut self, text: &str) -> TurnResult {
+        let send = self.send(text);
+        self.drive();
+        self.page().result(send).clone()
+    }
+
+    /// Sends the first page's last message again and waits until all is quiet.
+    pub fn retry(&mut self) -> TurnResult {
+        let id = self.pages[0].next_send();
+        self.input(0, session::Input::Retry { id }).expect("there is something to retry");
+        self.pages[0].accepted.push(id);
+        self.drive();
+        self.page().result(id).clone()
+    }
+
+    /// Gives a page's session an input, and the network what comes of it.
+    pub fn input(&mut self, page: usize, input: session::Input<'_>) -> Result<(), ErrorInfo> {
+        self.pages[page].session.handle(input, self.now)?;
+        self.drain(page);
+        Ok(())
+    }
+
+    fn drain(&mut self, page: usize) {
+        while let Some(output) = self.pages[page].session.poll_output() {
+            let at = self.now + self.network.latency;
+            match output {
+                session::Output::Fetch(request) => {
+                    self.pages[page].open.insert(request.id);
+                    self.at(at, Happening::Request { page, request });
+                }
+                session::Output::Abort(fetch) => {
+                    assert!(self.pages[page].open.remove(&fetch), "{fetch:?} is not open");
+                    self.at(at, Happening::Dropped { page, fetch });
+                }
+                session::Output::NeedToken { .. } => {
+                    let token = self.server.new_token();
+                    self.at(at, Happening::Token { page, token });
+                }
+                other => self.pages[page].take(other),
+            }
+        }
+    }
+
+    fn at(&mut self, time: u64, happening: Happening) {
+        self.happenings += 1;
+        self.queue.insert((time, self.happenings), happening);
+    }
+
+    /// Lets everything happen until nothing is under way and no timer is armed,
+    /// then checks what must hold of a quiet pair.
+    pub fn drive(&mut self) {
+        self.drive_until(u64::MAX);
+        for page in &self.pages {
+            check::quiet(page);
+        }
+        self.server.check_quiet();
+    }
+
+    /// Lets everything happen that happens in the next `time` milliseconds.
+    pub fn drive_for(&mut self, time: u64) {
+        let until = self.now + time;
+        self.drive_until(until);
+        self.now = until;
+    }
+
+    fn drive_until(&mut self, until: u64) {
+        for _ in 0..MAX_STEPS {
+            let next = self.queue.keys().next().map(|(time, _)| *time);
+            let timers =
+                self.pages.iter().map(|p| p.session.poll_timeout()).chain([self.server.poll_timeout()]);
+            let timer = timers.flatten().min();
+            match (next, timer) {
+                (Some(time), timer) if time <= until && timer.is_none_or(|t| time <= t) => {
+                    self.now = self.now.max(time);
+                    if let Some((_, happening)) = self.queue.pop_first() {
+                        self.happen(happening);
+                    }
+                }
+                (_, Some(time)) if time <= until => {
+                    self.now = self.now.max(time);
+                    self.tick();
+                }
+                _ => return,
+            }
+        }
+        panic!("the two sides do not come to rest");
+    }
+
+    fn tick(&mut self) {
+        for page in 0..self.pages.len() {
+            if self.pages[page].session.poll_timeout().is_some_and(|t| t <= self.now) {
+                self.input(page, session::Input::Tick).expect("ticks are never refused");
+            }
+        }
+        let effects = self.server.tick(self.now);
+        self.perform(effects);
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Request { page, request } => {
+                let effects = self.server.handle(page, &request, &mut self.network, self.now);
+                self.perform(effects);
+            }
+            Happening::Dropped { page, fetch } => self.server.drop_reader(page, fetch),
+            Happening::Token { page, token } => {
+                let token = Ok(session::Token::new(token));
+                self.input(page, session::Input::Token(token)).expect("tokens are never refused");
+            }
+            Happening::Model { run, call, event } => {
+                let effects = self.server.model_says(&run, call, event, self.now);
+                self.perform(effects);
+            }
+            Happening::Ping { run } => {
+                let effects = self.server.ping(&run);
+                self.perform(effects);
+            }
+            Happening::Arrival { page, fetch, part } => self.arrive(page, fetch, part),
+        }
+    }
+
+    fn arrive(&mut self, page: usize, fetch: FetchId, part: Part) {
+        if !self.pages[page].open.contains(&fetch) {
+            return;
+        }
+        let result = match part {
+            Part::Head { status, content_type } => {
+                self.input(page, session::Input::Head { fetch, status, content_type })
+            }
+            Part::Bytes(bytes) => self.input(page, session::Input::Bytes { fetch, bytes: &bytes }),
+            Part::End(result) => {
+                self.pages[page].open.remove(&fetch);
+                self.input(page, session::Input::End { fetch, result })
+            }
+        };
+        result.expect("answers are never refused");
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Send { page, fetch, part } => {
+                    let at = self.now + self.network.latency;
+                    self.at(at, Happening::Arrival { page, fetch, part });
+                }
+                Effect::Model { delay, run, call, event } => {
+                    self.at(self.now + delay, Happening::Model { run, call, event });
+                }
+                Effect::Ping { delay, run } => self.at(self.now + delay, Happening::Ping { run }),
+            }
+        }
+    }
+
+    /// Stops the turn of the first page.
+    pub fn stop(&mut self) {
+        self.input(0, session::Input::Stop).expect("stop is never refused");
+    }
+
+    /// Gives the running turns of the server an input.
+    pub fn server_input(&mut self, input: impl Fn() -> Input) {
+        let effects = self.server.input_all(input, self.now);
+        self.perform(effects);
+    }
+}
+
+/// A page with an anonymous user of the agent `demo`.
+pub fn config() -> Config {
+    Config {
+        server: server::BASE.to_owned(),
+        app_uid: "app".to_owned(),
+        agent_uid: "demo".to_owned(),
+        client_id: "client".to_owned(),
+        ..Config::default()
+    }
+}

@@ -1,0 +1,382 @@
+//! A small agent runtime in memory: the routes a session calls, a store, and one
+//! turn per run. It answers as the real one does.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use mindset_core::agui::{
+    DecodeError, Event, Order, RunAgentInput, Tool, decode_event, decode_input, encode_event,
+};
+use mindset_core::error::{ErrorCode, ErrorInfo};
+use mindset_core::json::{Value, parse};
+use mindset_core::session::{FetchFailure, FetchId, FetchPurpose, FetchRequest};
+use mindset_core::turn::{
+    Agent, Conversation, Input, ModelEvent, Output, RunState, StoredMessage, StoredRole, Turn,
+};
+use mindset_core::{object, sse};
+
+use super::model::ScriptedModel;
+use super::network::{Network, Reader};
+use super::page::line;
+use super::{Effect, Part};
+
+/// Where the server lives.
+pub const BASE: &str = "https://runtime.example";
+
+/// An answer that takes the place of the server's own.
+pub struct Canned {
+    pub purpose: FetchPurpose,
+    /// 0 is no answer at all.
+    pub status: u16,
+    pub content_type: &'static str,
+    pub body: &'static str,
+}
+
+pub struct Server {
+    pub model: ScriptedModel,
+    pub agent: Agent,
+    /// Tools every run is taken to bring.
+    pub tools: Vec<Tool>,
+    /// Milliseconds between signs of life on a stream; 0 for none.
+    pub ping: u64,
+    /// Answers for the next requests of their purpose.
+    pub canned: VecDeque<Canned>,
+    /// Tokens that are good.
+    pub tokens: BTreeSet<String>,
+    pub store: BTreeMap<String, Vec<StoredMessage>>,
+    /// How the runs ended, oldest first.
+    pub ended: Vec<RunState>,
+    /// Bodies of the runs that were posted, oldest first.
+    pub posted: Vec<String>,
+    /// Bytes of the streams, oldest run first.
+    pub streams: Vec<Vec<u8>>,
+    /// What the model did not say after it was dropped.
+    pub aborted: u32,
+    runs: BTreeMap<String, Run>,
+    issued: u32,
+}
+
+struct Run {
+    turn: Option<Turn>,
+    thread: String,
+    /// Which of the streams is its.
+    stream: usize,
+    reader: Option<Reader>,
+    order: Order,
+    seq: u64,
+    /// Which model call runs; events of others come too late.
+    call: u64,
+}
+
+impl Server {
+    pub fn new(model: ScriptedModel) -> Server {
+        let agent = Agent { instructions: "Be kind.".into(), model: "scripted".into(), ..Agent::default() };
+        Server {
+            model,
+            agent,
+            tools: Vec::new(),
+            ping: 15_000,
+            canned: VecDeque::new(),
+            tokens: BTreeSet::new(),
+            store: BTreeMap::new(),
+            ended: Vec::new(),
+            posted: Vec::new(),
+            streams: Vec::new(),
+            aborted: 0,
+            runs: BTreeMap::new(),
+            issued: 0,
+        }
+    }
+
+    pub fn new_token(&mut self) -> String {
+        self.issued += 1;
+        let token = format!("token-{}", self.issued);
+        self.tokens.insert(token.clone());
+        token
+    }
+
+    /// What a page may see of the conversations, in short.
+    pub fn transcript(&self) -> Vec<String> {
+        let visible = |m: &&StoredMessage| {
+            m.role == StoredRole::User && !m.silent
+                || m.role == StoredRole::Assistant && !m.content.is_empty()
+        };
+        self.store
+            .values()
+            .flatten()
+            .filter(visible)
+            .map(|m| line(m.role.as_str(), &m.content, m.status))
+            .collect()
+    }
+
+    /// Everything stored of the only conversation, in short.
+    pub fn stored(&self) -> Vec<String> {
+        self.store.values().flatten().map(|m| line(m.role.as_str(), &m.content, m.status)).collect()
+    }
+
+    pub fn check_quiet(&self) {
+        assert!(self.runs.values().all(|r| r.turn.is_none()), "a run has not ended");
+        for messages in self.store.values() {
+            let ids: BTreeSet<_> = messages.iter().map(|m| &m.id).collect();
+            assert_eq!(ids.len(), messages.len(), "an id is stored twice");
+        }
+    }
+
+    /// When a running turn is due for a tick.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        self.runs.values().filter_map(|r| r.turn.as_ref()?.poll_timeout()).min()
+    }
+
+    pub fn tick(&mut self, now: u64) -> Vec<Effect> {
+        let due = |run: &Run| run.turn.as_ref().and_then(Turn::poll_timeout).is_some_and(|t| t <= now);
+        let due: Vec<_> = self.runs.iter().filter(|(_, r)| due(r)).map(|(id, _)| id.clone()).collect();
+        due.iter().flat_map(|id| self.input(id, Input::Tick, now)).collect()
+    }
+
+    pub fn input_all(&mut self, input: impl Fn() -> Input, now: u64) -> Vec<Effect> {
+        let ids: Vec<_> = self.runs.keys().cloned().collect();
+        ids.iter().flat_map(|id| self.input(id, input(), now)).collect()
+    }
+
+    pub fn model_says(&mut self, run: &str, call: u64, event: ModelEvent, now: u64) -> Vec<Effect> {
+        if self.runs.get(run).is_none_or(|r| r.call != call) {
+            self.aborted += 1;
+            return Vec::new();
+        }
+        self.input(run, Input::Model(event), now)
+    }
+
+    pub fn ping(&mut self, run: &str) -> Vec<Effect> {
+        let mut out = Vec::new();
+        let Some(state) = self.runs.get_mut(run).filter(|r| r.turn.is_some()) else { return out };
+        if let Some(reader) = &mut state.reader {
+            reader.write(b": still here\n\n", &mut out);
+        }
+        out.push(Effect::Ping { delay: self.ping, run: run.to_owned() });
+        out
+    }
+
+    /// A page that goes away stops nothing.
+    pub fn drop_reader(&mut self, page: usize, fetch: FetchId) {
+        for run in self.runs.values_mut() {
+            if run.reader.as_ref().is_some_and(|r| r.page == page && r.fetch == fetch) {
+                run.reader = None;
+            }
+        }
+    }
+
+    pub fn handle(
+        &mut self,
+        page: usize,
+        request: &FetchRequest,
+        network: &mut Network,
+        now: u64,
+    ) -> Vec<Effect> {
+        let canned = self.canned.iter().position(|c| c.purpose == request.purpose);
+        if let Some(canned) = canned.and_then(|at| self.canned.remove(at)) {
+            return answer(page, request.id, canned.status, canned.content_type, canned.body);
+        }
+        assert_eq!(request.method, "POST");
+        let path = request.url.strip_prefix(BASE).expect("the server's own address");
+        let segments: Vec<_> = path.split('/').skip(1).collect();
+        let answered = match segments[..] {
+            ["v1", "anonymous"] => self.sign_in(request),
+            ["v1", "agents", agent, "runs"] => match self.accept(agent, request, now) {
+                Ok(run) => return self.stream(&run, page, request.id, network),
+                Err(error) => Err(error),
+            },
+            ["v1", "runs", run, "cancel"] => match self.cancel(run, request, now) {
+                Ok((body, mut effects)) => {
+                    effects.extend(answer(page, request.id, 200, "application/json", &body));
+                    return effects;
+                }
+                Err(error) => Err(error),
+            },
+            _ => Err(ErrorInfo::new(ErrorCode::NotFound, "There is no such route.")),
+        };
+        let (status, body) = match answered {
+            Ok(body) => (200, body),
+            Err(error) => {
+                (error.code.http_status(), Value::Object(object! { "error": error.to_json() }).to_string())
+            }
+        };
+        answer(page, request.id, status, "application/json", &body)
+    }
+
+    fn sign_in(&mut self, request: &FetchRequest) -> Result<String, ErrorInfo> {
+        let body = parse(request.body.as_deref().unwrap_or("")).expect("JSON");
+        if body.get("agentUid").and_then(Value::as_str) != Some("demo") {
+            return Err(ErrorInfo::new(ErrorCode::AgentNotFound, "There is no such agent. Check agent-uid."));
+        }
+        let key = body.get("anonymousKey").and_then(Value::as_str).unwrap_or("anonymous-1").to_owned();
+        let token = self.new_token();
+        let body = object! { "authToken": token, "expiresAt": "2026-11-30T05:00:00Z", "anonymousKey": key };
+        Ok(body.to_string())
+    }
+
+    fn authorize(&self, request: &FetchRequest) -> Result<(), ErrorInfo> {
+        let header = request.headers.iter().find(|(name, _)| *name == "Authorization");
+        let token = header.and_then(|(_, value)| value.strip_prefix("Bearer "));
+        match token {
+            Some(token) if self.tokens.contains(token) => Ok(()),
+            Some(_) => {
+                Err(ErrorInfo::new(ErrorCode::AuthExpired, "The token is past its end. Get a new one."))
+            }
+            None => Err(ErrorInfo::new(ErrorCode::InvalidAuth, "There is no token. Sign in first.")),
+        }
+    }
+
+    /// Starts the run of a request and gives its id.
+    fn accept(&mut self, agent: &str, request: &FetchRequest, now: u64) -> Result<String, ErrorInfo> {
+        self.authorize(request)?;
+        if agent != "demo" {
+            return Err(ErrorInfo::new(ErrorCode::AgentNotFound, "There is no such agent."));
+        }
+        let body = request.body.clone().unwrap_or_default();
+        self.posted.push(body.clone());
+        let input = read_input(&body)?;
+        let running = |r: &Run| r.turn.is_some() && r.thread == input.thread_id;
+        if self.runs.values().any(running) {
+            return Err(ErrorInfo::new(ErrorCode::Busy, "The agent is still busy. Try again in a moment."));
+        }
+        if self.runs.contains_key(&input.run_id) {
+            return Err(ErrorInfo::new(ErrorCode::Conflict, "This run was posted before."));
+        }
+        self.start(input, now)
+    }
+
+    fn start(&mut self, mut input: RunAgentInput, now: u64) -> Result<String, ErrorInfo> {
+        let (id, thread) = (input.run_id.clone(), input.thread_id.clone());
+        input.tools.extend(self.tools.iter().cloned());
+        let messages = self.store.get(&thread).cloned().unwrap_or_default();
+        let conversation = Conversation { id: thread.clone(), messages };
+        let (mut n, prefix) = (0, format!("{id}-s"));
+        let ids = Box::new(move || {
+            n += 1;
+            format!("{prefix}{n}")
+        });
+        let turn = Turn::start(input, self.agent.clone(), conversation, ids, now)?;
+        let run = Run {
+            turn: Some(turn),
+            thread,
+            stream: self.streams.len(),
+            reader: None,
+            order: Order::new(),
+            seq: 0,
+            call: 0,
+        };
+        self.streams.push(Vec::new());
+        self.runs.insert(id.clone(), run);
+        Ok(id)
+    }
+
+    fn stream(&mut self, id: &str, page: usize, fetch: FetchId, network: &mut Network) -> Vec<Effect> {
+        let head = Part::Head { status: 200, content_type: "text/event-stream" };
+        let mut out = vec![Effect::Send { page, fetch, part: head }];
+        if let Some(run) = self.runs.get_mut(id) {
+            let mut reader = Reader::new(page, fetch, network);
+            reader.write(b"", &mut out);
+            run.reader = Some(reader);
+        }
+        if self.ping > 0 {
+            out.push(Effect::Ping { delay: self.ping, run: id.to_owned() });
+        }
+        out.extend(self.drain(id));
+        out
+    }
+
+    fn cancel(
+        &mut self,
+        id: &str,
+        request: &FetchRequest,
+        now: u64,
+    ) -> Result<(String, Vec<Effect>), ErrorInfo> {
+        self.authorize(request)?;
+        if !self.runs.contains_key(id) {
+            return Err(ErrorInfo::new(ErrorCode::NotFound, "There is no such run."));
+        }
+        let effects = self.input(id, Input::Cancel, now);
+        Ok((object! { "state": "cancelled" }.to_string(), effects))
+    }
+
+    fn input(&mut self, id: &str, input: Input, now: u64) -> Vec<Effect> {
+        match self.runs.get_mut(id).and_then(|run| run.turn.as_mut()) {
+            Some(turn) => turn.handle(input, now),
+            None => return Vec::new(),
+        }
+        self.drain(id)
+    }
+
+    /// Performs what a turn wants done.
+    fn drain(&mut self, id: &str) -> Vec<Effect> {
+        let mut out = Vec::new();
+        let Some(run) = self.runs.get_mut(id) else { return out };
+        while let Some(output) = run.turn.as_mut().and_then(Turn::poll_output) {
+            let stored = self.store.entry(run.thread.clone()).or_default();
+            match output {
+                Output::CallModel(request) => {
+                    run.call += 1;
+                    let mut delay = 0;
+                    for (pause, event) in self.model.call(request) {
+                        delay += pause;
+                        let (run, call) = (id.to_owned(), run.call);
+                        out.push(Effect::Model { delay, run, call, event });
+                    }
+                }
+                Output::AbortModel => run.call += 1,
+                Output::Truncate { from } => {
+                    let at = stored.iter().position(|m| m.id == from).expect("a stored message");
+                    stored.truncate(at);
+                }
+                Output::Store(messages) => stored.extend(messages),
+                Output::Emit(event) => {
+                    let bytes = run.frame(id, &event);
+                    self.streams[run.stream].extend_from_slice(&bytes);
+                    if let Some(reader) = &mut run.reader {
+                        reader.write(&bytes, &mut out);
+                    }
+                }
+                Output::Done(state) => {
+                    self.ended.push(state);
+                    run.turn = None;
+                    if let Some(mut reader) = run.reader.take() {
+                        reader.end(Ok(()), &mut out);
+                    }
+                }
+            }
+        }
+        out
+    }
+}
+
+impl Run {
+    /// The event as bytes of the stream; on the way it is held to the protocol.
+    fn frame(&mut self, id: &str, event: &Event) -> Vec<u8> {
+        let json = encode_event(event);
+        let (read, ignored) = decode_event(&json).expect("an event of ours decodes");
+        assert_eq!((&read, ignored.len()), (event, 0));
+        self.order.accept(read).expect("our own order");
+        self.seq += 1;
+        sse::encode(&format!("{id}:{}", self.seq), &json.to_string()).into_bytes()
+    }
+}
+
+fn read_input(body: &str) -> Result<RunAgentInput, ErrorInfo> {
+    let invalid = |message: String| ErrorInfo::new(ErrorCode::InvalidRequest, message);
+    let value = parse(body).map_err(|e| invalid(format!("The body is no JSON: {e}.")))?;
+    decode_input(&value).map_err(|e| match e {
+        DecodeError::Malformed(what) | DecodeError::UnknownType(what) => invalid(what),
+    })
+}
+
+fn answer(page: usize, fetch: FetchId, status: u16, content_type: &'static str, body: &str) -> Vec<Effect> {
+    let send = |part| Effect::Send { page, fetch, part };
+    if status == 0 {
+        let failure = FetchFailure { message: "Failed to fetch".to_owned() };
+        return vec![send(Part::End(Err(failure)))];
+    }
+    vec![
+        send(Part::Head { status, content_type }),
+        send(Part::Bytes(body.as_bytes().to_vec())),
+        send(Part::End(Ok(()))),
+    ]
+}

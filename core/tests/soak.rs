@@ -1,0 +1,202 @@
+//! Random conversations over a random network. `MINDSET_SOAK=1` makes it long; a
+//! failure names its seed, and `MINDSET_SOAK_SEED` plays just that one.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(missing_docs, unreachable_pub)]
+
+#[allow(dead_code, unused_imports)]
+mod pair;
+
+use mindset_core::agui::Tool;
+use mindset_core::event::Reason;
+use mindset_core::session::{FetchPurpose, SendId, SendOptions, TurnStatus};
+use mindset_core::turn::{ModelEvent, ModelFailure, ModelRequest, ModelUsage};
+use pair::{Canned, Cut, Pair, ScriptedModel, config};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+/// A seeded generator (SplitMix64): the same numbers on every machine.
+#[derive(Clone)]
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// 0 to `n` - 1.
+    fn below(&mut self, n: u64) -> u64 {
+        self.roll() % n
+    }
+
+    /// True once in `n` times.
+    fn once_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[usize::try_from(self.below(list.len() as u64)).unwrap()]
+    }
+}
+
+const PIECES: [&str; 9] =
+    ["Hello", " ", "\n\n", "🙂 ", "Grüße,", "", "data: x\n\n", "\"quoted\"", "\u{2028}"];
+const ARGUMENTS: [&str; 7] = ["", "{}", "null", "{\"a\":1}", "{\"a\": ", "[1]", "{\"same\":true}"];
+const REASONS: [Reason; 4] = [Reason::ModelError, Reason::RateLimited, Reason::Interrupted, Reason::Timeout];
+
+/// What a model of many moods says.
+fn improvise(dice: &mut Dice, _request: &ModelRequest) -> Vec<(u64, ModelEvent)> {
+    let mut events = Vec::new();
+    let slow = if dice.once_in(12) { 20_000 } else { dice.pick(&[0, 0, 5, 100]) };
+    for key in 0..u32::try_from(dice.below(7)).unwrap() {
+        match dice.below(8) {
+            0 => events.push(ModelEvent::Thinking("Let me see. ".into())),
+            1 => {
+                let id = dice.pick(&[None, Some("given"), Some("")]).map(str::to_owned);
+                events.push(ModelEvent::CallStart {
+                    key,
+                    id,
+                    name: dice.pick(&["look", "fly", "", "a.b"]).into(),
+                });
+                let arguments = dice.pick(&ARGUMENTS);
+                let half = arguments.len() / 2;
+                for part in [&arguments[..half], &arguments[half..]] {
+                    events.push(ModelEvent::CallArguments { key, delta: part.into() });
+                }
+            }
+            2 => events.push(ModelEvent::CallArguments { key: 99, delta: "lost".into() }),
+            _ => events.push(ModelEvent::Text(dice.pick(&PIECES).into())),
+        }
+    }
+    events.push(if dice.once_in(8) {
+        let failure =
+            ModelFailure { reason: dice.pick(&REASONS), message: "It broke.".into(), retryable: true };
+        ModelEvent::Failed(failure)
+    } else {
+        ModelEvent::End { usage: Some(ModelUsage { input: 1, output: 1 }) }
+    });
+    events.into_iter().map(|event| (slow, event)).collect()
+}
+
+/// One page load: a few messages, each over a network of its own.
+fn play(seed: u64) {
+    let mut dice = Dice(seed);
+    let mut model_dice = Dice(dice.roll());
+    let mut pair =
+        Pair::unstarted(ScriptedModel::improvising(move |request| improvise(&mut model_dice, request)));
+    pair.server.agent.bounds.steps = 1 + dice.below(6);
+    pair.server.agent.bounds.deadline = dice.pick(&[600_000, 60_000, 150]);
+    if dice.once_in(2) {
+        let name = "look".into();
+        pair.server.tools = vec![Tool { name, description: String::new(), parameters: None, metadata: None }];
+    }
+    pair.network.latency = dice.pick(&[0, 0, 20, 400]);
+    pair.add_page(config());
+    if !dice.once_in(5) {
+        pair.drive();
+    }
+    let mut undisturbed = true;
+    for n in 0..=dice.below(4) {
+        let finished = message(&mut pair, &mut dice, n);
+        undisturbed &= finished;
+        if undisturbed {
+            assert_eq!(pair.page().transcript(), pair.server.transcript());
+        }
+        if finished {
+            same_answer(&pair);
+        }
+        let copies = pair.server.stored().iter().filter(|l| **l == format!("user: message {n}")).count();
+        assert!(copies <= 1, "message {n} is stored {copies} times");
+    }
+}
+
+/// What the server stored as answer to the last message is what the page shows.
+fn same_answer(pair: &Pair) {
+    let stored = pair.server.stored();
+    let from = stored.iter().rposition(|line| line.starts_with("user: ")).map_or(0, |at| at + 1);
+    let spoken = |line: &&String| line.starts_with("assistant: ") && *line != "assistant: ";
+    let answer: Vec<_> = stored[from..].iter().filter(spoken).cloned().collect();
+    assert!(pair.page().transcript().ends_with(&answer), "{:?} {answer:?}", pair.page().transcript());
+}
+
+/// Sends a message or tries the last one again; says whether both sides must know
+/// the same afterwards.
+fn message(pair: &mut Pair, dice: &mut Dice, n: u64) -> bool {
+    pair.network.chunk = usize::try_from(dice.pick(&[0, 0, 1, 7, 1000])).unwrap();
+    let mut disturbed = false;
+    if dice.once_in(3) {
+        disturbed = true;
+        let after = usize::try_from(dice.below(4_000)).unwrap();
+        pair.network.cut = Some(Cut { after, clean: dice.once_in(2) });
+    }
+    if dice.once_in(10) {
+        pair.server.tokens.clear();
+    }
+    if dice.once_in(15) {
+        disturbed = true;
+        let gone = Canned { purpose: FetchPurpose::Run, status: 0, content_type: "", body: "" };
+        pair.server.canned.push_back(gone);
+    }
+    let options = SendOptions { silent: dice.once_in(6), when_idle: dice.once_in(3) };
+    let Ok(send) = pair.send_from(0, &format!("message {n}"), options) else {
+        // Still starting, and one message waits already.
+        pair.drive();
+        return false;
+    };
+    if dice.once_in(4) {
+        disturbed = true;
+        let time = dice.pick(&[0, 1, 10, 50, 500, 40_000]);
+        pair.drive_for(time);
+        pair.stop();
+    }
+    pair.drive();
+    pair.network.cut = None;
+    pair.server.canned.clear();
+    settle(pair, dice, send) && !disturbed
+}
+
+fn settle(pair: &mut Pair, dice: &mut Dice, send: SendId) -> bool {
+    let result = pair.page().result(send).clone();
+    assert_eq!(result.error.is_some(), result.status == TurnStatus::Error);
+    assert!(result.bound.is_none() || result.status == TurnStatus::Finished);
+    let mut finished = result.status == TurnStatus::Finished;
+    // Without a run there was no turn that could be tried again.
+    if !finished && !result.run_id.is_empty() && dice.once_in(2) {
+        let again = pair.retry();
+        finished = again.status == TurnStatus::Finished;
+    }
+    finished
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn seeds() -> std::ops::Range<u64> {
+    #[allow(clippy::disallowed_methods)]
+    let env = |name: &str| std::env::var(name).ok();
+    if let Some(seed) = env("MINDSET_SOAK_SEED").and_then(|s| s.parse().ok()) {
+        return seed..seed + 1;
+    }
+    0..if env("MINDSET_SOAK").is_some() { 20_000 } else { 400 }
+}
+
+#[cfg(target_arch = "wasm32")]
+fn seeds() -> std::ops::Range<u64> {
+    0..400
+}
+
+#[test]
+fn soak() {
+    struct Name(u64);
+    impl Drop for Name {
+        fn drop(&mut self) {
+            eprintln!("soak: the last seed was {}", self.0);
+        }
+    }
+    let mut name = Name(0);
+    for seed in seeds() {
+        name.0 = seed;
+        play(seed);
+    }
+}
