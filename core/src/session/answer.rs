@@ -5,7 +5,7 @@ use super::exchange::{self, Arrival, Exchange};
 use super::fault;
 use super::state::{Phase, Running, SignIn, State, Turn};
 use super::stream::Stream;
-use super::{FetchId, Session};
+use super::{FetchId, Protocol, Session};
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
 
@@ -32,7 +32,7 @@ impl Session {
                 }
                 Arrival::End(_) => {
                     self.remember(*stream);
-                    self.end_turn(turn, Ending::failed(fault::cut_off()), now);
+                    self.give_up(turn, fault::cut_off(), now);
                 }
                 Arrival::Head { .. } => self.stream_on(turn, fetch, stream, now),
             },
@@ -110,7 +110,7 @@ impl Session {
                 Err(error) => {
                     self.out.abort(fetch);
                     self.remember(*stream);
-                    return self.end_turn(turn, Ending::failed(error), now);
+                    return self.give_up(turn, error, now);
                 }
             }
         }
@@ -145,18 +145,26 @@ impl Session {
 
     /// Too much time passed in a phase.
     pub(super) fn phase_timed_out(&mut self, running: Running, now: Millis) {
-        self.abort_phase(&running.phase);
-        let error = match running.phase {
-            Phase::Posted(exchange) if exchange.status != 0 => {
-                return self.refused(running.turn, &exchange, now);
-            }
+        let Running { turn, phase } = running;
+        self.abort_phase(&phase);
+        match phase {
+            Phase::Posted(exchange) if exchange.status != 0 => self.refused(turn, &exchange, now),
+            Phase::Posted(_) => self.give_up(turn, fault::timed_out(), now),
             Phase::Streaming { stream, .. } => {
                 self.remember(*stream);
                 let message = "The connection went silent before the answer was whole. Try again.";
-                ErrorInfo::new(ErrorCode::Network, message)
+                self.give_up(turn, ErrorInfo::new(ErrorCode::Network, message), now);
             }
-            _ => fault::timed_out(),
-        };
-        self.end_turn(running.turn, Ending::failed(error), now);
+            Phase::SignIn(_) => self.end_turn(turn, Ending::failed(fault::timed_out()), now),
+        }
+    }
+
+    /// Ends a turn whose run may still be at work: told of as failed here, it must
+    /// not go on there and keep the conversation busy.
+    fn give_up(&mut self, turn: Turn, error: ErrorInfo, now: Millis) {
+        if self.config.protocol == Protocol::Mindset {
+            self.cancel(&turn.run_id);
+        }
+        self.end_turn(turn, Ending::failed(error), now);
     }
 }

@@ -81,8 +81,10 @@ impl Outbox {
         self.queue.retain(|output| {
             matches!(output, Output::Settle { .. } | Output::Abort(_) | Output::StoreAnonymousKey(_))
         });
-        self.notice = false;
+        let fetches = self.fetches;
+        let queue = std::mem::take(&mut self.queue);
+        *self = Outbox { queue, fetches, ..Outbox::default() };
         self.patch(Patch::Clear);
-        self.disclosure(None);
+        self.patch(Patch::SetDisclosure(None));
     }
 }

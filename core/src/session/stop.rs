@@ -52,7 +52,8 @@ impl Session {
         self.state = State::Stopping(Box::new(Stopping { turn, fetch, until, stream, cancel, again: false }));
     }
 
-    fn cancel(&mut self, run_id: &str) -> FetchId {
+    /// Asks the server to end a run.
+    pub(super) fn cancel(&mut self, run_id: &str) -> FetchId {
         self.out.fetch(Request::cancel(&self.config, self.token.as_ref(), run_id))
     }
 

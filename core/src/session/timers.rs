@@ -48,6 +48,9 @@ impl Session {
             State::Running(running) => self.phase_timed_out(*running, now),
             State::Stopping(stopping) => {
                 self.out.abort(stopping.fetch);
+                if stopping.again {
+                    self.cancel(&stopping.turn.run_id);
+                }
                 self.end_turn(stopping.turn, Ending::Stopped { effects: Vec::new() }, now);
             }
             other => self.state = other,

@@ -61,6 +61,7 @@ fn a_server_that_is_down() {
     bench.send(1, "hi");
     bench.fail();
     assert!(bench.run_error().message.contains("Failed to fetch") && bench.run_error().retryable);
+    assert_eq!(bench.out.iter().filter(|o| matches!(o, Output::Fetch(_))).count(), 1);
     failed(&mut bench, Reason::Interrupted, ErrorCode::Network);
 }
 
@@ -119,6 +120,7 @@ fn a_stream_cut_after_any_byte() {
         } else {
             bench.fail()
         }
+        assert_eq!(bench.last(FetchPurpose::Cancel).purpose, FetchPurpose::Cancel);
         let text: String = bench.session.messages()[1..].iter().map(|m| m.content.as_str()).collect();
         assert!("Hello".starts_with(&text));
         failed(&mut bench, Reason::Interrupted, ErrorCode::Network);

@@ -198,6 +198,7 @@ fn a_start_that_nobody_was_told_the_end_of() {
         .unwrap();
     bench.start(config());
     assert_eq!(bench.story(), ["settle 1 aborted", "initializing"]);
+    assert_eq!(bench.activity(), Activity::Starting);
 }
 
 #[test]

@@ -91,6 +91,18 @@ fn before_the_answer_began() {
 }
 
 #[test]
+fn a_run_that_may_start_after_all() {
+    let mut bench = Bench::ready();
+    bench.send(1, "hi");
+    bench.input(Input::Stop);
+    let fetch = bench.last(FetchPurpose::Cancel).id;
+    bench.input(Input::Head { fetch, status: 404, content_type: "" });
+    bench.pass(3_000);
+    assert_ne!(bench.last(FetchPurpose::Cancel).id, fetch);
+    aborted(&mut bench);
+}
+
+#[test]
 fn a_cancel_that_comes_too_late_is_not_repeated() {
     let mut bench = streaming();
     bench.input(Input::Stop);
