@@ -1,0 +1,200 @@
+//! Who is calling: user tokens, API keys, and the bearer check.
+//!
+//! Tokens are JWTs with HS256. The algorithm is not negotiable: a token counts
+//! only if its header is, byte for byte, the one written here, so `alg: none`
+//! and every other confusion of algorithms is out before anything is decoded.
+
+use std::time::Duration;
+
+use axum::http::{HeaderMap, header};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mindset_core::Millis;
+use mindset_core::error::ErrorCode;
+use mindset_core::json::{self, Value};
+use mindset_core::object;
+use ring::hmac;
+
+use crate::config::{App, Secret};
+use crate::error::{ApiError, ApiResult};
+use crate::ids;
+
+/// `{"alg":"HS256","typ":"JWT"}`.
+const HEADER: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";
+
+/// No token of ours is longer.
+const MAX_TOKEN: usize = 4096;
+
+/// Signs and checks tokens.
+#[derive(Debug)]
+pub struct Tokens {
+    key: hmac::Key,
+    lifetime: Duration,
+}
+
+/// A user of an app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// The app.
+    pub app: String,
+    /// The user's id in the store.
+    pub id: String,
+    /// Whether they came without a token of the customer's backend.
+    pub anonymous: bool,
+}
+
+/// A signed token.
+#[derive(Debug)]
+pub struct Token {
+    /// The token itself.
+    pub text: Secret,
+    /// When it stops being good.
+    pub expires_at: Millis,
+}
+
+impl Tokens {
+    /// Signs with `secret`; tokens are good for `lifetime`.
+    pub fn new(secret: &Secret, lifetime: Duration) -> Tokens {
+        Tokens { key: hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes()), lifetime }
+    }
+
+    /// A token for `user`.
+    pub fn issue(&self, user: &User, now: Millis) -> Token {
+        let issued = now / 1000;
+        let expires = issued + self.lifetime.as_secs();
+        let mut claims = object! {
+            "sub": user.id.as_str(), "aud": user.app.as_str(), "iat": issued, "exp": expires,
+            "jti": ids::uuid(),
+        };
+        if user.anonymous {
+            claims.insert("anonymous", true);
+        }
+        let mut text = format!("{HEADER}.{}", URL_SAFE_NO_PAD.encode(claims.to_string()));
+        let signature = hmac::sign(&self.key, text.as_bytes());
+        text.push('.');
+        text.push_str(&URL_SAFE_NO_PAD.encode(signature));
+        Token { text: Secret::new(text), expires_at: expires * 1000 }
+    }
+
+    /// Whose token this is.
+    ///
+    /// # Errors
+    /// `auth-expired` for a token of ours past its end, else `invalid-auth`.
+    pub fn verify(&self, token: &str, now: Millis) -> ApiResult<User> {
+        let invalid = || {
+            ApiError::new(
+                ErrorCode::InvalidAuth,
+                "the token is not one of this server; get a new one from the sdkusers/auth or anonymous call",
+            )
+        };
+        let claims = self.signed_claims(token).ok_or_else(invalid)?;
+        let field = |key| claims.get(key).and_then(Value::as_str).filter(|s| !s.is_empty()).map(str::to_owned);
+        let (id, app) = field("sub").zip(field("aud")).ok_or_else(invalid)?;
+        let expires = claims.get("exp").and_then(Value::as_u64).ok_or_else(invalid)?;
+        if expires <= now / 1000 {
+            return Err(ApiError::new(ErrorCode::AuthExpired, "the token has expired; get a new one and try again"));
+        }
+        let anonymous = claims.get("anonymous").and_then(Value::as_bool).unwrap_or(false);
+        Ok(User { app, id, anonymous })
+    }
+
+    fn signed_claims(&self, token: &str) -> Option<Value> {
+        let signed_len = token.rfind('.').filter(|_| token.len() <= MAX_TOKEN)?;
+        let (signed, signature) = token.split_at_checked(signed_len)?;
+        let payload = signed.strip_prefix(HEADER)?.strip_prefix('.')?;
+        let signature = URL_SAFE_NO_PAD.decode(signature.strip_prefix('.')?).ok()?;
+        hmac::verify(&self.key, signed.as_bytes(), &signature).ok()?;
+        let payload = URL_SAFE_NO_PAD.decode(payload).ok()?;
+        json::parse(std::str::from_utf8(&payload).ok()?).ok()
+    }
+
+    /// The user behind a request's `Authorization: Bearer`.
+    ///
+    /// # Errors
+    /// `invalid-auth` or `auth-expired`.
+    pub fn bearer(&self, headers: &HeaderMap, now: Millis) -> ApiResult<User> {
+        let value = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok());
+        let token = value
+            .and_then(|v| v.split_at_checked(7))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer "))
+            .map(|(_, token)| token.trim());
+        let token = token.ok_or_else(|| {
+            ApiError::new(ErrorCode::InvalidAuth, "the request has no token; send it as `Authorization: Bearer ...`")
+        })?;
+        self.verify(token, now)
+    }
+}
+
+/// Checks the `x-api-key` of a customer's backend. An unknown app and a wrong key
+/// answer alike, and in the same time.
+///
+/// # Errors
+/// `invalid-auth`.
+pub fn check_api_key(app: Option<&App>, headers: &HeaderMap) -> ApiResult<()> {
+    let given = headers.get("x-api-key").map(|v| v.as_bytes()).unwrap_or_default();
+    // Comparing signatures under a key of one moment takes the same time for every input.
+    let key = hmac::Key::new(hmac::HMAC_SHA256, ids::key::<32>().as_bytes());
+    let given_tag = hmac::sign(&key, given);
+    let mut good = false;
+    for known in app.map(|a| a.api_keys.as_slice()).unwrap_or_default() {
+        good |= hmac::verify(&key, known.expose().as_bytes(), given_tag.as_ref()).is_ok();
+    }
+    if good && !given.is_empty() {
+        return Ok(());
+    }
+    let message = "the x-api-key header is missing or is no key of this app; compare it with api_keys in the configuration";
+    Err(ApiError::new(ErrorCode::InvalidAuth, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Millis = 1_796_011_569_000;
+
+    fn tokens() -> Tokens {
+        Tokens::new(&Secret::new("0123456789abcdef0123456789abcdef"), Duration::from_secs(60))
+    }
+
+    fn user() -> User {
+        User { app: "demo".into(), id: "u1".into(), anonymous: true }
+    }
+
+    #[test]
+    fn a_token_reads_back_until_its_end() {
+        let token = tokens().issue(&user(), NOW);
+        assert_eq!(token.expires_at, NOW + 60_000);
+        assert_eq!(tokens().verify(token.text.expose(), NOW + 59_000).unwrap(), user());
+        assert!(tokens().verify(token.text.expose(), NOW + 60_000).is_err());
+    }
+
+    #[test]
+    fn forged_tokens_are_refused() {
+        let good = tokens().issue(&user(), NOW).text.expose().to_owned();
+        let (signed, signature) = good.rsplit_once('.').unwrap();
+        let payload = signed.split('.').nth(1).unwrap();
+        let none = URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"JWT"}"#);
+        let other_payload = URL_SAFE_NO_PAD.encode(r#"{"sub":"u2","aud":"demo","exp":99999999999}"#);
+        let foreign = Tokens::new(&Secret::new("another secret of thirty-two bytes"), Duration::from_secs(60));
+        for bad in [
+            String::new(),
+            "...".into(),
+            signed.to_owned(),
+            format!("{signed}."),
+            format!("{none}.{payload}."),
+            format!("{none}.{payload}.{signature}"),
+            format!("{HEADER}.{other_payload}.{signature}"),
+            format!("{good}x"),
+            format!("{good}.{signature}"),
+            foreign.issue(&user(), NOW).text.expose().to_owned(),
+            "é".repeat(5000),
+        ] {
+            assert!(tokens().verify(&bad, NOW).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_header_is_what_it_says() {
+        assert_eq!(URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256","typ":"JWT"}"#), HEADER);
+    }
+}

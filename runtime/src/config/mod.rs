@@ -1,0 +1,153 @@
+//! The configuration: `mindset.toml`, every value also by environment.
+//!
+//! Reading finds all faults at once, each with its place, what is wrong and the
+//! remedy. Values from the environment win over the file.
+
+mod env;
+mod print;
+mod read;
+mod value;
+
+pub use env::Environment;
+pub(crate) use read::default_base_url;
+pub use read::{Fault, load, load_text};
+pub use value::{Origin, Secret};
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mindset_core::turn::Bounds;
+
+/// The whole configuration, checked.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// What the process is and where it keeps things.
+    pub server: Server,
+    /// The models that agents can name.
+    pub models: Vec<ModelConfig>,
+    /// The applications.
+    pub apps: Vec<App>,
+}
+
+/// `[server]`.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Address and port to listen on.
+    pub listen: SocketAddr,
+    /// The SQLite file; made if missing.
+    pub database: PathBuf,
+    /// What tokens are signed with; absent: made once and kept in the database.
+    pub token_secret: Option<Secret>,
+    /// How long a token is good, at most an hour.
+    pub token_lifetime: Duration,
+    /// A folder whose files go before those built in.
+    pub assets: Option<PathBuf>,
+    /// Pause between two comment lines of an event stream.
+    pub heartbeat: Duration,
+    /// How long the log of a finished run can still be read.
+    pub log_keep: Duration,
+    /// The largest request body, in bytes.
+    pub max_body: u64,
+    /// New anonymous sessions per minute and address.
+    pub anonymous_per_minute: u64,
+}
+
+/// `[models.NAME]`.
+#[derive(Debug, Clone)]
+pub struct ModelConfig {
+    /// What agents call it.
+    pub name: String,
+    /// Whose protocol it speaks.
+    pub provider: Provider,
+    /// The provider's name for it.
+    pub model: String,
+    /// Where the provider's API begins, without a slash at the end.
+    pub base_url: String,
+    /// The provider's key.
+    pub api_key: Option<Secret>,
+    /// The longest answer, in tokens; absent: the provider's own limit.
+    pub max_tokens: Option<u64>,
+    /// The longest silence of the provider.
+    pub idle_timeout: Duration,
+    /// Pause between two words, `demo` only.
+    pub delay: Duration,
+}
+
+/// Whose protocol a model speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// Chat Completions, at any base URL.
+    OpenAi,
+    /// Messages.
+    Anthropic,
+    /// The built-in, rule-based demo model.
+    Demo,
+}
+
+impl Provider {
+    /// Every provider with its word.
+    pub const ALL: &[(Provider, &str)] =
+        &[(Provider::OpenAi, "openai"), (Provider::Anthropic, "anthropic"), (Provider::Demo, "demo")];
+
+    /// The word in the file.
+    pub fn as_str(self) -> &'static str {
+        Provider::ALL.iter().find(|(p, _)| *p == self).map_or("demo", |(_, word)| word)
+    }
+}
+
+/// `[[apps]]`.
+#[derive(Debug, Clone)]
+pub struct App {
+    /// Its name in addresses and tokens.
+    pub uid: String,
+    /// What the customer's backend proves itself with.
+    pub api_keys: Vec<Secret>,
+    /// Pages that may use the app.
+    pub origins: Vec<Origin>,
+    /// Whether callers without an `Origin` header may be anonymous.
+    pub allow_no_origin: bool,
+    /// Its agents.
+    pub agents: Vec<Agent>,
+}
+
+impl App {
+    /// Whether a page from `origin` may use the app.
+    pub fn allows(&self, origin: &str) -> bool {
+        self.origins.iter().any(|o| o.matches(origin))
+    }
+
+    /// The agent with this uid.
+    pub fn agent(&self, uid: &str) -> Option<&Agent> {
+        self.agents.iter().find(|a| a.uid == uid)
+    }
+}
+
+/// `[[apps.agents]]`.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    /// Its name in addresses.
+    pub uid: String,
+    /// Its name for people.
+    pub name: String,
+    /// The system prompt.
+    pub instructions: String,
+    /// One of `models`, `demo`, or `auto`.
+    pub model: String,
+    /// Whether users without a token of their own may talk to it.
+    pub anonymous: bool,
+    /// Limits of a turn.
+    pub bounds: Bounds,
+}
+
+impl Config {
+    /// The app with this uid.
+    pub fn app(&self, uid: &str) -> Option<&App> {
+        self.apps.iter().find(|a| a.uid == uid)
+    }
+
+    /// The merged configuration as TOML, with every secret given as its length.
+    pub fn to_toml(&self) -> String {
+        print::to_toml(self)
+    }
+}

@@ -1,0 +1,91 @@
+//! The merged configuration as TOML, secrets given as their length.
+
+use toml::{Table, Value};
+
+use super::value::print_duration;
+use super::{Agent, App, Config, ModelConfig, Provider, Secret, Server};
+
+pub(super) fn to_toml(config: &Config) -> String {
+    let mut root = Table::new();
+    root.insert("server".into(), Value::Table(server(&config.server)));
+    let models: Table =
+        config.models.iter().map(|m| (m.name.clone(), Value::Table(model(m)))).collect();
+    if !models.is_empty() {
+        root.insert("models".into(), Value::Table(models));
+    }
+    root.insert("apps".into(), Value::Array(config.apps.iter().map(|a| Value::Table(app(a))).collect()));
+    root.to_string()
+}
+
+fn server(s: &Server) -> Table {
+    let mut t = Table::new();
+    put(&mut t, "listen", s.listen.to_string());
+    put(&mut t, "database", s.database.display().to_string());
+    let secret = s.token_secret.as_ref().map_or("(made once, kept in the database)".into(), Secret::to_string);
+    put(&mut t, "token_secret", secret);
+    put(&mut t, "token_lifetime", print_duration(s.token_lifetime));
+    if let Some(assets) = &s.assets {
+        put(&mut t, "assets", assets.display().to_string());
+    }
+    put(&mut t, "heartbeat", print_duration(s.heartbeat));
+    put(&mut t, "log_keep", print_duration(s.log_keep));
+    t.insert("max_body".into(), integer(s.max_body));
+    t.insert("anonymous_per_minute".into(), integer(s.anonymous_per_minute));
+    t
+}
+
+fn model(m: &ModelConfig) -> Table {
+    let mut t = Table::new();
+    put(&mut t, "provider", m.provider.as_str());
+    put(&mut t, "model", m.model.as_str());
+    if m.provider == Provider::Demo {
+        put(&mut t, "delay", print_duration(m.delay));
+        return t;
+    }
+    put(&mut t, "base_url", m.base_url.as_str());
+    if let Some(key) = &m.api_key {
+        put(&mut t, "api_key", key.to_string());
+    }
+    if let Some(max) = m.max_tokens {
+        t.insert("max_tokens".into(), integer(max));
+    }
+    put(&mut t, "idle_timeout", print_duration(m.idle_timeout));
+    t
+}
+
+fn app(a: &App) -> Table {
+    let mut t = Table::new();
+    put(&mut t, "uid", a.uid.as_str());
+    t.insert("api_keys".into(), texts(a.api_keys.iter().map(Secret::to_string)));
+    t.insert("origins".into(), texts(a.origins.iter().map(|o| o.as_str().to_owned())));
+    t.insert("allow_no_origin".into(), Value::Boolean(a.allow_no_origin));
+    t.insert("agents".into(), Value::Array(a.agents.iter().map(|x| Value::Table(agent(x))).collect()));
+    t
+}
+
+fn agent(a: &Agent) -> Table {
+    let mut t = Table::new();
+    put(&mut t, "uid", a.uid.as_str());
+    put(&mut t, "name", a.name.as_str());
+    put(&mut t, "instructions", a.instructions.as_str());
+    put(&mut t, "model", a.model.as_str());
+    t.insert("anonymous".into(), Value::Boolean(a.anonymous));
+    let mut bounds = Table::new();
+    bounds.insert("steps".into(), integer(a.bounds.steps));
+    put(&mut bounds, "deadline", print_duration(std::time::Duration::from_millis(a.bounds.deadline)));
+    bounds.insert("repetition".into(), integer(a.bounds.repetition));
+    t.insert("bounds".into(), Value::Table(bounds));
+    t
+}
+
+fn put(table: &mut Table, key: &str, text: impl Into<String>) {
+    table.insert(key.into(), Value::String(text.into()));
+}
+
+fn integer(n: u64) -> Value {
+    Value::Integer(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+fn texts(items: impl Iterator<Item = String>) -> Value {
+    Value::Array(items.map(Value::String).collect())
+}

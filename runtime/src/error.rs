@@ -1,0 +1,95 @@
+//! Every HTTP error body is made here: `{ "error": { code, message, retryable,
+//! context? } }` with the codes of `mindset_core::error`.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use mindset_core::error::{ErrorCode, ErrorInfo};
+use mindset_core::object;
+
+use crate::store::StoreError;
+
+/// An answer that says what went wrong and what to do next.
+#[derive(Debug)]
+pub struct ApiError {
+    status: StatusCode,
+    info: ErrorInfo,
+}
+
+/// What a handler gives back.
+pub type ApiResult<T = Response> = Result<T, ApiError>;
+
+impl ApiError {
+    /// An error with the code's own status.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> ApiError {
+        ApiError::from(ErrorInfo::new(code, message))
+    }
+
+    /// The same with another status.
+    #[must_use]
+    pub fn status(mut self, status: StatusCode) -> ApiError {
+        self.status = status;
+        self
+    }
+
+    /// The same with one more fact. Never a secret.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<mindset_core::json::Value>) -> ApiError {
+        self.info = self.info.with(key, value);
+        self
+    }
+
+    /// Nothing has this address.
+    pub fn unknown_route(path: &str) -> ApiError {
+        let path: String = path.chars().take(200).collect();
+        ApiError::new(ErrorCode::NotFound, "nothing has this address; compare it with the HTTP API in the documentation")
+            .with("path", path)
+    }
+
+    /// The address exists, the method does not.
+    pub fn wrong_method(method: &str) -> ApiError {
+        ApiError::new(
+            ErrorCode::InvalidRequest,
+            format!("this address does not take {method}; the allow header says what it takes"),
+        )
+        .status(StatusCode::METHOD_NOT_ALLOWED)
+    }
+}
+
+impl From<ErrorInfo> for ApiError {
+    fn from(info: ErrorInfo) -> ApiError {
+        let status =
+            StatusCode::from_u16(info.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        ApiError { status, info }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> ApiError {
+        tracing::error!(%error, "the database failed");
+        ApiError::new(ErrorCode::ServerError, "the server could not reach its database; try again in a moment")
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = object! { "error": self.info.to_json() };
+        let headers = [
+            (header::CONTENT_TYPE, "application/json"),
+            (header::CACHE_CONTROL, "no-store"),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        ];
+        (self.status, headers, body.to_string()).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_that_never_travel_become_500() {
+        let error = ApiError::new(ErrorCode::Network, "x");
+        assert_eq!(error.into_response().status(), 500);
+        assert_eq!(ApiError::wrong_method("PUT").into_response().status(), 405);
+    }
+}

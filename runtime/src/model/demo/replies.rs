@@ -1,0 +1,264 @@
+//! The rules: a request to what the demo model does.
+
+use mindset_core::json::Value;
+use mindset_core::turn::{ModelMessage, ModelRequest, ModelTool};
+
+use super::Reply;
+use super::arguments::{enum_texts, fill};
+use super::words::{contains_phrase, cut, telling, words};
+
+/// How a question for missing arguments begins; seeing it again tells that the
+/// next message answers it.
+const ASK: &str = "To do that I still need ";
+
+/// What the rules say to a request.
+pub(super) fn reply(request: &ModelRequest) -> Reply {
+    let results = trailing_results(&request.messages);
+    if !results.is_empty() {
+        return Reply::Text(summary(&results));
+    }
+    let text = last_user_text(&request.messages).unwrap_or("");
+    if let Some(answer) = about_itself(text, &request.tools) {
+        return Reply::Text(answer);
+    }
+    let whole = with_open_question(&request.messages, text);
+    if let Some(tool) = pick(&request.tools, &whole) {
+        return call_or_ask(tool, &whole);
+    }
+    Reply::Text(small_talk(text))
+}
+
+fn last_user_text(messages: &[ModelMessage]) -> Option<&str> {
+    messages.iter().rev().find_map(|m| match m {
+        ModelMessage::User(text) => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// The results that stand at the end, the first one first.
+fn trailing_results(messages: &[ModelMessage]) -> Vec<(&str, &str, bool)> {
+    let mut results: Vec<_> = messages
+        .iter()
+        .rev()
+        .map_while(|m| match m {
+            ModelMessage::Tool { name, content, failed, .. } => Some((name.as_str(), content.as_str(), *failed)),
+            _ => None,
+        })
+        .collect();
+    results.reverse();
+    results
+}
+
+fn summary(results: &[(&str, &str, bool)]) -> String {
+    let lines: Vec<String> = results
+        .iter()
+        .map(|(name, content, failed)| match (failed, content.trim()) {
+            (true, why) => format!("{name} did not work: {}", cut(why, 300)),
+            (false, "" | "null" | "{}" | "true") => format!("Done: {name} ran and had nothing to add."),
+            (false, result) => format!("Done: {name} answered {}", cut(result, 300)),
+        })
+        .collect();
+    lines.join("\n\n")
+}
+
+/// If the last thing said was our question for arguments, the message it was about
+/// and the answer make one text.
+fn with_open_question(messages: &[ModelMessage], text: &str) -> String {
+    let mut earlier = messages.iter().rev().skip(1);
+    let asked = matches!(earlier.next(), Some(ModelMessage::Assistant { text, .. }) if text.starts_with(ASK));
+    match earlier.next() {
+        Some(ModelMessage::User(before)) if asked => format!("{before}, {text}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// The tool that shares the most with the text: words of its name and values of
+/// its enums count three, words of its description and parameters one. At least
+/// three are needed.
+fn pick<'t>(tools: &'t [ModelTool], text: &str) -> Option<&'t ModelTool> {
+    let said = telling(text);
+    let mut best: Option<(usize, &ModelTool)> = None;
+    for tool in tools {
+        let score = score(tool, text, &said);
+        if score >= 3 && best.is_none_or(|(top, _)| score > top) {
+            best = Some((score, tool));
+        }
+    }
+    best.map(|(_, tool)| tool)
+}
+
+fn score(tool: &ModelTool, text: &str, said: &[String]) -> usize {
+    let shared = |of: &str| telling(of).iter().filter(|w| said.contains(w)).count();
+    let mut score = 3 * shared(&tool.name) + shared(&tool.description);
+    let properties = tool.parameters.get("properties").and_then(Value::as_object);
+    for (name, schema) in properties.into_iter().flat_map(|p| p.iter()) {
+        score += shared(name);
+        let values = enum_texts(schema).into_iter().chain(schema.get("items").map(enum_texts).unwrap_or_default());
+        score += 3 * values.filter(|v| contains_phrase(text, v)).count();
+    }
+    score
+}
+
+fn call_or_ask(tool: &ModelTool, text: &str) -> Reply {
+    let filled = fill(tool, text);
+    if filled.missing.is_empty() {
+        return Reply::Call { tool: tool.name.clone(), arguments: filled.arguments.to_string() };
+    }
+    let properties = tool.parameters.get("properties");
+    let wanted: Vec<String> = filled
+        .missing
+        .iter()
+        .map(|name| {
+            let values = properties.and_then(|p| p.get(name)).map(enum_texts).unwrap_or_default();
+            if values.is_empty() { name.clone() } else { format!("{name} (one of {})", values.join(", ")) }
+        })
+        .collect();
+    Reply::Text(format!(
+        "{ASK}{} for {}. Put text in quotes, and I will go on.",
+        wanted.join(" and "),
+        tool.name
+    ))
+}
+
+fn about_itself(text: &str, tools: &[ModelTool]) -> Option<String> {
+    let has = |phrases: &[&str]| phrases.iter().any(|p| contains_phrase(text, p));
+    if has(&["are you an ai", "are you ai", "are you a bot", "are you a robot", "are you human", "are you real",
+        "are you a person", "who are you", "what are you", "which model", "are you chatgpt", "are you claude"])
+    {
+        return Some(
+            "I am a demo model, not an AI. My answers come from a handful of fixed rules, so that this page works \
+             without a key and without a network.\n\nFor real answers, start the server with OPENAI_API_KEY or \
+             ANTHROPIC_API_KEY set. Nothing else has to change."
+                .into(),
+        );
+    }
+    if !has(&["what can you do", "what do you do", "how can you help", "what can i ask", "help me"])
+        && words(text) != ["help"]
+    {
+        return None;
+    }
+    let mut answer = String::from(
+        "I show how an agent lives in a page. Your message went to a real server, and this answer streams back \
+         word by word. You can stop it at any time, and the conversation is kept.\n\n",
+    );
+    if tools.is_empty() {
+        answer.push_str("This page has given me no tools, so talking is all I do here.");
+    } else {
+        answer.push_str("This page lets me use these tools: ");
+        let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
+        answer.push_str(&names.join(", "));
+        answer.push_str(". Ask for one in plain words.");
+    }
+    answer.push_str("\n\nI am a demo model with fixed rules, not an AI.");
+    Some(answer)
+}
+
+fn small_talk(text: &str) -> String {
+    let said = words(text);
+    let has = |list: &[&str]| said.iter().any(|w| list.contains(&w.as_str()));
+    if said.is_empty() {
+        return "That message had no words in it. Write a few, and I will answer.".into();
+    }
+    if has(&["time", "date", "today", "clock"]) && has(&["what", "which", "tell", "current"]) {
+        return "I have no clock, so I cannot tell you the time or the date. I would rather say so than guess.".into();
+    }
+    if has(&["thanks", "thank", "thx", "danke"]) {
+        return "You are welcome. Is there anything else you would like to try?".into();
+    }
+    if has(&["bye", "goodbye", "ciao", "farewell"]) {
+        return "Goodbye! This conversation stays here, so you can come back to it.".into();
+    }
+    if has(&["hello", "hi", "hey", "hallo", "greetings", "morning", "evening"]) {
+        return "Hello! Nice to meet you. I am the demo model of this page.\n\nThis answer came from a real server, \
+                one word at a time. Ask me what I can do, or just write something."
+            .into();
+    }
+    let count = if said.len() == 1 { "one word".to_owned() } else { format!("{} words", said.len()) };
+    let kind = if text.trim_end().ends_with('?') { "a question" } else { "a message" };
+    format!(
+        "You wrote: “{}”. That is {kind} of {count}, and it reached the server in one piece.\n\nI am a demo model \
+         with fixed rules, so I cannot say anything clever about it. With a real model behind the same page, the \
+         answer would stream in exactly like this one.",
+        cut(text, 200)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mindset_core::json;
+
+    fn tool(name: &str, description: &str, schema: &str) -> ModelTool {
+        let parameters = json::parse(schema).unwrap().as_object().unwrap().clone();
+        ModelTool { name: name.into(), description: description.into(), parameters }
+    }
+
+    fn request(messages: Vec<ModelMessage>) -> ModelRequest {
+        let tools = vec![
+            tool("list_orders", "Lists the orders of the customer", r#"{"properties":{}}"#),
+            tool(
+                "set_color",
+                "Changes the colour of the page",
+                r#"{"properties":{"color":{"enum":["teal","pink"]}},"required":["color"]}"#,
+            ),
+        ];
+        ModelRequest { model: "demo".into(), system: String::new(), messages, tools }
+    }
+
+    fn user(text: &str) -> ModelMessage {
+        ModelMessage::User(text.into())
+    }
+
+    fn assistant(text: &str) -> ModelMessage {
+        ModelMessage::Assistant { text: text.into(), calls: vec![], provider_state: None }
+    }
+
+    fn text(messages: Vec<ModelMessage>) -> String {
+        match reply(&request(messages)) {
+            Reply::Text(text) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn tools_by_words_and_enum_values() {
+        for (said, name, arguments) in [
+            ("please list my orders", "list_orders", "{}"),
+            ("make the page teal", "set_color", r#"{"color":"teal"}"#),
+        ] {
+            let expected = Reply::Call { tool: name.into(), arguments: arguments.into() };
+            assert_eq!(reply(&request(vec![user(said)])), expected);
+        }
+    }
+
+    #[test]
+    fn asks_and_goes_on_with_the_answer() {
+        let question = text(vec![user("change the color")]);
+        assert!(question.starts_with(ASK) && question.contains("teal, pink"), "{question}");
+        let answered = reply(&request(vec![user("change the color"), assistant(&question), user("the second: pink")]));
+        assert_eq!(answered, Reply::Call { tool: "set_color".into(), arguments: r#"{"color":"pink"}"#.into() });
+    }
+
+    #[test]
+    fn results_are_summed_up() {
+        let result = |content: &str, failed| ModelMessage::Tool {
+            call_id: "c".into(),
+            name: "set_color".into(),
+            content: content.into(),
+            failed,
+        };
+        let said = text(vec![user("teal"), assistant(""), result("\"ok\"", false), result("no such page", true)]);
+        assert_eq!(said, "Done: set_color answered \"ok\"\n\nset_color did not work: no such page");
+    }
+
+    #[test]
+    fn honest_about_itself() {
+        for question in ["Are you an AI?", "hello, who are you", "What can you do?", "help"] {
+            assert!(text(vec![user(question)]).contains("not an AI"), "{question}");
+        }
+        assert!(text(vec![user("What time is it?")]).contains("no clock"));
+        assert!(text(vec![user("hello")]).starts_with("Hello!"));
+        assert!(text(vec![user("Tell me a story")]).contains("Tell me a story"));
+        assert!(!text(vec![]).is_empty());
+    }
+}

@@ -1,0 +1,196 @@
+//! Conversations and their messages.
+
+use mindset_core::Millis;
+use mindset_core::event::MessageStatus;
+use mindset_core::turn::{StoredMessage, StoredRole};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::rows::{self, COLUMNS};
+use super::{Store, StoreResult, signed, unsigned};
+use crate::auth::User;
+use crate::clock;
+
+/// The longest title, in characters.
+const TITLE: usize = 80;
+
+/// A conversation without its messages.
+#[derive(Debug, Clone)]
+pub struct ConversationRow {
+    /// The store's own handle.
+    pub key: i64,
+    /// Its id, unique for its user.
+    pub id: String,
+    /// The agent it is with.
+    pub agent: String,
+    /// What lists call it.
+    pub title: Option<String>,
+    /// When it began.
+    pub created_at: Millis,
+    /// When something was last stored in it.
+    pub updated_at: Millis,
+}
+
+impl Store {
+    /// The user's conversations, the latest first, at most 1000.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn conversations(&self, user: &User) -> StoreResult<Vec<ConversationRow>> {
+        let rows = sqlx::query(
+            "SELECT key, id, agent, title, created_at, updated_at FROM conversations
+             WHERE app = ? AND user = ? ORDER BY updated_at DESC, key DESC LIMIT 1000",
+        )
+        .bind(&user.app)
+        .bind(&user.id)
+        .fetch_all(&self.pool)
+        .await?;
+        rows.iter().map(conversation).collect()
+    }
+
+    /// The user's conversation with this id.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn conversation(&self, user: &User, id: &str) -> StoreResult<Option<ConversationRow>> {
+        let row = sqlx::query(
+            "SELECT key, id, agent, title, created_at, updated_at FROM conversations
+             WHERE app = ? AND user = ? AND id = ?",
+        )
+        .bind(&user.app)
+        .bind(&user.id)
+        .bind(id)
+        .fetch_optional(&self.pool)
+        .await?;
+        row.as_ref().map(conversation).transpose()
+    }
+
+    /// A new conversation; one that exists stays as it is.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn add_conversation(
+        &self,
+        user: &User,
+        id: &str,
+        agent: &str,
+        title: Option<&str>,
+    ) -> StoreResult<()> {
+        let now = signed(clock::now());
+        sqlx::query(
+            "INSERT OR IGNORE INTO conversations (app, user, id, agent, title, created_at, updated_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&user.app)
+        .bind(&user.id)
+        .bind(id)
+        .bind(agent)
+        .bind(title)
+        .bind(now)
+        .bind(now)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    /// Every message of a conversation, oldest first.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn messages(&self, conversation: i64) -> StoreResult<Vec<StoredMessage>> {
+        let sql = format!("SELECT {COLUMNS} FROM messages WHERE conversation = ? ORDER BY seq");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(conversation).fetch_all(&self.pool).await?;
+        rows.iter().map(rows::message).collect()
+    }
+
+    /// Appends messages, all or none. The first visible user message gives a
+    /// conversation without a title its title.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn append(&self, conversation: i64, messages: &[StoredMessage]) -> StoreResult<()> {
+        let mut tx = self.pool.begin().await?;
+        for message in messages {
+            sqlx::query(
+                "INSERT INTO messages (conversation, seq, id, run_id, role, content, silent, calls, call_id,
+                     status, provider_state, created_at)
+                 SELECT ?1, 1 + coalesce(max(seq), 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
+                 FROM messages WHERE conversation = ?1",
+            )
+            .bind(conversation)
+            .bind(&message.id)
+            .bind(&message.run_id)
+            .bind(message.role.as_str())
+            .bind(&message.content)
+            .bind(message.silent)
+            .bind(rows::calls(message))
+            .bind(&message.call_id)
+            .bind(message.status.map(MessageStatus::as_str))
+            .bind(message.provider_state.as_ref().map(ToString::to_string))
+            .bind(signed(message.created_at))
+            .execute(&mut *tx)
+            .await?;
+        }
+        let title = messages.iter().find(|m| m.role == StoredRole::User && !m.silent).map(|m| title(&m.content));
+        sqlx::query("UPDATE conversations SET updated_at = ?, title = coalesce(title, ?) WHERE key = ?")
+            .bind(signed(clock::now()))
+            .bind(title.filter(|t| !t.is_empty()))
+            .bind(conversation)
+            .execute(&mut *tx)
+            .await?;
+        tx.commit().await
+    }
+
+    /// Drops the message `from` and all that follow it.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn truncate(&self, conversation: i64, from: &str) -> StoreResult<()> {
+        sqlx::query(
+            "DELETE FROM messages WHERE conversation = ?1 AND seq >=
+             (SELECT seq FROM messages WHERE conversation = ?1 AND id = ?2)",
+        )
+        .bind(conversation)
+        .bind(from)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+}
+
+fn conversation(row: &SqliteRow) -> StoreResult<ConversationRow> {
+    Ok(ConversationRow {
+        key: row.try_get("key")?,
+        id: row.try_get("id")?,
+        agent: row.try_get("agent")?,
+        title: row.try_get("title")?,
+        created_at: unsigned(row.try_get("created_at")?),
+        updated_at: unsigned(row.try_get("updated_at")?),
+    })
+}
+
+/// The first line of a message, cut at a word.
+fn title(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or("").trim();
+    if line.chars().count() <= TITLE {
+        return line.to_owned();
+    }
+    let cut: String = line.chars().take(TITLE - 1).collect();
+    let at_word = cut.rfind(' ').filter(|&at| at > TITLE / 2).and_then(|at| cut.get(..at)).unwrap_or(&cut);
+    format!("{}…", at_word.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles() {
+        assert_eq!(title("  hello\nworld"), "hello");
+        assert_eq!(title(""), "");
+        let long = "word ".repeat(40);
+        assert!(title(&long).ends_with("word…"));
+        assert!(title(&long).chars().count() <= TITLE);
+        assert_eq!(title(&"é".repeat(200)).chars().count(), TITLE);
+    }
+}

@@ -1,0 +1,138 @@
+//! Runs: what is known of one for ever, so that no id ever runs twice.
+
+use mindset_core::turn::RunState;
+use sqlx::Row;
+
+use super::{Store, StoreResult, signed, word};
+use crate::auth::User;
+use crate::clock;
+
+/// What is stored of a run.
+#[derive(Debug, Clone)]
+pub struct RunRow {
+    /// The conversation's id.
+    pub conversation: String,
+    /// The conversation's handle.
+    pub conversation_key: i64,
+    /// What was posted, hashed.
+    pub body_hash: String,
+    /// How it stands.
+    pub status: RunStatus,
+}
+
+/// How a stored run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunStatus {
+    /// It runs.
+    Running,
+    /// It ended.
+    Ended(RunState),
+}
+
+impl RunStatus {
+    const ALL: &[(RunStatus, &str)] = &[
+        (RunStatus::Running, "running"),
+        (RunStatus::Ended(RunState::Finished), "finished"),
+        (RunStatus::Ended(RunState::Waiting), "waiting"),
+        (RunStatus::Ended(RunState::Error), "error"),
+        (RunStatus::Ended(RunState::Cancelled), "cancelled"),
+    ];
+
+    /// The word on the wire and in the store.
+    pub fn as_str(self) -> &'static str {
+        RunStatus::ALL.iter().find(|(s, _)| *s == self).map_or("error", |(_, word)| word)
+    }
+
+    fn parse(text: &str) -> Option<RunStatus> {
+        RunStatus::ALL.iter().find(|(_, word)| *word == text).map(|(s, _)| *s)
+    }
+}
+
+impl Store {
+    /// The user's run with this id.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn run(&self, user: &User, id: &str) -> StoreResult<Option<RunRow>> {
+        let row = sqlx::query(
+            "SELECT c.id AS conversation, c.key, r.body_hash, r.state
+             FROM runs r JOIN conversations c ON c.key = r.conversation
+             WHERE r.app = ? AND r.user = ? AND r.id = ?",
+        )
+        .bind(&user.app)
+        .bind(&user.id)
+        .bind(id)
+        .fetch_optional(&self.pool)
+        .await?;
+        row.map(|row| {
+            Ok(RunRow {
+                conversation: row.try_get("conversation")?,
+                conversation_key: row.try_get("key")?,
+                body_hash: row.try_get("body_hash")?,
+                status: word(row.try_get("state")?, RunStatus::parse)?,
+            })
+        })
+        .transpose()
+    }
+
+    /// A run that begins now.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn add_run(&self, user: &User, id: &str, conversation: i64, body_hash: &str) -> StoreResult<()> {
+        sqlx::query(
+            "INSERT INTO runs (app, user, id, conversation, body_hash, state, created_at)
+             VALUES (?, ?, ?, ?, ?, 'running', ?)",
+        )
+        .bind(&user.app)
+        .bind(&user.id)
+        .bind(id)
+        .bind(conversation)
+        .bind(body_hash)
+        .bind(signed(clock::now()))
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    /// How a run ended.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn end_run(&self, user: &User, id: &str, state: RunState) -> StoreResult<()> {
+        sqlx::query("UPDATE runs SET state = ? WHERE app = ? AND user = ? AND id = ?")
+            .bind(RunStatus::Ended(state).as_str())
+            .bind(&user.app)
+            .bind(&user.id)
+            .bind(id)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// The run of a conversation that waits for the client's tools, if one does.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn waiting_run(&self, conversation: i64) -> StoreResult<Option<String>> {
+        sqlx::query_scalar(
+            "SELECT id FROM runs WHERE conversation = ? AND state = 'waiting' ORDER BY created_at DESC LIMIT 1",
+        )
+        .bind(conversation)
+        .fetch_optional(&self.pool)
+        .await
+    }
+
+    /// Ends the waiting runs of a conversation, because its next run goes on from
+    /// them.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn continue_waiting(&self, conversation: i64) -> StoreResult<()> {
+        sqlx::query("UPDATE runs SET state = 'finished' WHERE conversation = ? AND state = 'waiting'")
+            .bind(conversation)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! Users: known by the customer's id, or by a key of their own.
+
+use crate::store::{Store, StoreResult, signed};
+use crate::{clock, ids};
+
+impl Store {
+    /// The user whom the app's backend calls `external_id`, made if new.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn user_by_external_id(
+        &self,
+        app: &str,
+        external_id: &str,
+        name: Option<&str>,
+    ) -> StoreResult<String> {
+        sqlx::query_scalar(
+            "INSERT INTO users (id, app, external_id, name, created_at) VALUES (?, ?, ?, ?, ?)
+             ON CONFLICT (app, external_id) DO UPDATE SET name = coalesce(excluded.name, name) RETURNING id",
+        )
+        .bind(ids::uuid())
+        .bind(app)
+        .bind(external_id)
+        .bind(name)
+        .bind(signed(clock::now()))
+        .fetch_one(&self.pool)
+        .await
+    }
+
+    /// The anonymous user who knows this key, if there is one. Only the key's hash
+    /// is stored.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn anonymous_user(&self, app: &str, key: &str) -> StoreResult<Option<String>> {
+        sqlx::query_scalar("SELECT id FROM users WHERE app = ? AND key_hash = ?")
+            .bind(app)
+            .bind(ids::hash(key.as_bytes()))
+            .fetch_optional(&self.pool)
+            .await
+    }
+
+    /// A new anonymous user who will come back with this key.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn add_anonymous_user(&self, app: &str, key: &str) -> StoreResult<String> {
+        sqlx::query_scalar(
+            "INSERT INTO users (id, app, key_hash, created_at) VALUES (?, ?, ?, ?) RETURNING id",
+        )
+        .bind(ids::uuid())
+        .bind(app)
+        .bind(ids::hash(key.as_bytes()))
+        .bind(signed(clock::now()))
+        .fetch_one(&self.pool)
+        .await
+    }
+}
