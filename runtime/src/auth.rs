@@ -27,39 +27,39 @@ const MAX_TOKEN: usize = 4096;
 
 /// Signs and checks tokens.
 #[derive(Debug)]
-pub struct Tokens {
+pub(crate) struct Tokens {
     key: hmac::Key,
     lifetime: Duration,
 }
 
 /// A user of an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct User {
+pub(crate) struct User {
     /// The app.
-    pub app: String,
+    pub(crate) app: String,
     /// The user's id in the store.
-    pub id: String,
+    pub(crate) id: String,
     /// Whether they came without a token of the customer's backend.
-    pub anonymous: bool,
+    pub(crate) anonymous: bool,
 }
 
 /// A signed token.
 #[derive(Debug)]
-pub struct Token {
+pub(crate) struct Token {
     /// The token itself.
-    pub text: Secret,
+    pub(crate) text: Secret,
     /// When it stops being good.
-    pub expires_at: Millis,
+    pub(crate) expires_at: Millis,
 }
 
 impl Tokens {
     /// Signs with `secret`; tokens are good for `lifetime`.
-    pub fn new(secret: &Secret, lifetime: Duration) -> Tokens {
+    pub(crate) fn new(secret: &Secret, lifetime: Duration) -> Tokens {
         Tokens { key: hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes()), lifetime }
     }
 
     /// A token for `user`.
-    pub fn issue(&self, user: &User, now: Millis) -> Token {
+    pub(crate) fn issue(&self, user: &User, now: Millis) -> Token {
         let issued = now / 1000;
         let expires = issued + self.lifetime.as_secs();
         let mut claims = object! {
@@ -80,7 +80,7 @@ impl Tokens {
     ///
     /// # Errors
     /// `auth-expired` for a token of ours past its end, else `invalid-auth`.
-    pub fn verify(&self, token: &str, now: Millis) -> ApiResult<User> {
+    pub(crate) fn verify(&self, token: &str, now: Millis) -> ApiResult<User> {
         let invalid = || {
             ApiError::new(
                 ErrorCode::InvalidAuth,
@@ -88,11 +88,15 @@ impl Tokens {
             )
         };
         let claims = self.signed_claims(token).ok_or_else(invalid)?;
-        let field = |key| claims.get(key).and_then(Value::as_str).filter(|s| !s.is_empty()).map(str::to_owned);
+        let field =
+            |key| claims.get(key).and_then(Value::as_str).filter(|s| !s.is_empty()).map(str::to_owned);
         let (id, app) = field("sub").zip(field("aud")).ok_or_else(invalid)?;
         let expires = claims.get("exp").and_then(Value::as_u64).ok_or_else(invalid)?;
         if expires <= now / 1000 {
-            return Err(ApiError::new(ErrorCode::AuthExpired, "the token has expired; get a new one and try again"));
+            return Err(ApiError::new(
+                ErrorCode::AuthExpired,
+                "the token has expired; get a new one and try again",
+            ));
         }
         let anonymous = claims.get("anonymous").and_then(Value::as_bool).unwrap_or(false);
         Ok(User { app, id, anonymous })
@@ -112,14 +116,17 @@ impl Tokens {
     ///
     /// # Errors
     /// `invalid-auth` or `auth-expired`.
-    pub fn bearer(&self, headers: &HeaderMap, now: Millis) -> ApiResult<User> {
+    pub(crate) fn bearer(&self, headers: &HeaderMap, now: Millis) -> ApiResult<User> {
         let value = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok());
         let token = value
             .and_then(|v| v.split_at_checked(7))
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer "))
             .map(|(_, token)| token.trim());
         let token = token.ok_or_else(|| {
-            ApiError::new(ErrorCode::InvalidAuth, "the request has no token; send it as `Authorization: Bearer ...`")
+            ApiError::new(
+                ErrorCode::InvalidAuth,
+                "the request has no token; send it as `Authorization: Bearer ...`",
+            )
         })?;
         self.verify(token, now)
     }
@@ -130,7 +137,7 @@ impl Tokens {
 ///
 /// # Errors
 /// `invalid-auth`.
-pub fn check_api_key(app: Option<&App>, headers: &HeaderMap) -> ApiResult<()> {
+pub(crate) fn check_api_key(app: Option<&App>, headers: &HeaderMap) -> ApiResult<()> {
     let given = headers.get("x-api-key").map(|v| v.as_bytes()).unwrap_or_default();
     // Comparing signatures under a key of one moment takes the same time for every input.
     let key = hmac::Key::new(hmac::HMAC_SHA256, ids::key::<32>().as_bytes());
@@ -175,7 +182,8 @@ mod tests {
         let payload = signed.split('.').nth(1).unwrap();
         let none = URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"JWT"}"#);
         let other_payload = URL_SAFE_NO_PAD.encode(r#"{"sub":"u2","aud":"demo","exp":99999999999}"#);
-        let foreign = Tokens::new(&Secret::new("another secret of thirty-two bytes"), Duration::from_secs(60));
+        let foreign =
+            Tokens::new(&Secret::new("another secret of thirty-two bytes"), Duration::from_secs(60));
         for bad in [
             String::new(),
             "...".into(),

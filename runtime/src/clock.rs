@@ -5,13 +5,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use mindset_core::Millis;
 
 /// Milliseconds since the epoch, now.
-pub fn now() -> Millis {
+pub(crate) fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }
 
 /// ISO 8601 in UTC with milliseconds, such as `2026-11-30T04:06:09.120Z`.
-pub fn iso8601(ms: Millis) -> String {
+pub(crate) fn iso8601(ms: Millis) -> String {
     let (days, rest) = (ms / 86_400_000, ms % 86_400_000);
     let (year, month, day) = date(days);
     let (h, m, s, milli) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60, rest % 1000);

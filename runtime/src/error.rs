@@ -10,43 +10,46 @@ use crate::store::StoreError;
 
 /// An answer that says what went wrong and what to do next.
 #[derive(Debug)]
-pub struct ApiError {
+pub(crate) struct ApiError {
     status: StatusCode,
     info: ErrorInfo,
 }
 
 /// What a handler gives back.
-pub type ApiResult<T = Response> = Result<T, ApiError>;
+pub(crate) type ApiResult<T = Response> = Result<T, ApiError>;
 
 impl ApiError {
     /// An error with the code's own status.
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> ApiError {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> ApiError {
         ApiError::from(ErrorInfo::new(code, message))
     }
 
     /// The same with another status.
     #[must_use]
-    pub fn status(mut self, status: StatusCode) -> ApiError {
+    pub(crate) fn status(mut self, status: StatusCode) -> ApiError {
         self.status = status;
         self
     }
 
     /// The same with one more fact. Never a secret.
     #[must_use]
-    pub fn with(mut self, key: &str, value: impl Into<mindset_core::json::Value>) -> ApiError {
+    pub(crate) fn with(mut self, key: &str, value: impl Into<mindset_core::json::Value>) -> ApiError {
         self.info = self.info.with(key, value);
         self
     }
 
     /// Nothing has this address.
-    pub fn unknown_route(path: &str) -> ApiError {
+    pub(crate) fn unknown_route(path: &str) -> ApiError {
         let path: String = path.chars().take(200).collect();
-        ApiError::new(ErrorCode::NotFound, "nothing has this address; compare it with the HTTP API in the documentation")
-            .with("path", path)
+        ApiError::new(
+            ErrorCode::NotFound,
+            "nothing has this address; compare it with the HTTP API in the documentation",
+        )
+        .with("path", path)
     }
 
     /// The address exists, the method does not.
-    pub fn wrong_method(method: &str) -> ApiError {
+    pub(crate) fn wrong_method(method: &str) -> ApiError {
         ApiError::new(
             ErrorCode::InvalidRequest,
             format!("this address does not take {method}; the allow header says what it takes"),
@@ -66,7 +69,10 @@ impl From<ErrorInfo> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> ApiError {
         tracing::error!(%error, "the database failed");
-        ApiError::new(ErrorCode::ServerError, "the server could not reach its database; try again in a moment")
+        ApiError::new(
+            ErrorCode::ServerError,
+            "the server could not reach its database; try again in a moment",
+        )
     }
 }
 

@@ -18,7 +18,7 @@ fn random<const N: usize>() -> [u8; N] {
 }
 
 /// A random UUID, version 4.
-pub fn uuid() -> String {
+pub(crate) fn uuid() -> String {
     let mut n = u128::from_be_bytes(random());
     n = n & !(0xf << 76) | (4 << 76);
     n = n & !(3 << 62) | (2 << 62);
@@ -28,12 +28,12 @@ pub fn uuid() -> String {
 }
 
 /// A random key of `N` bytes as URL-safe text.
-pub fn key<const N: usize>() -> String {
+pub(crate) fn key<const N: usize>() -> String {
     URL_SAFE_NO_PAD.encode(random::<N>())
 }
 
 /// SHA-256 as URL-safe text.
-pub fn hash(bytes: &[u8]) -> String {
+pub(crate) fn hash(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, bytes))
 }
 

@@ -1,1 +1,23 @@
-//! Runtime.
+//! The agent runtime: an AG-UI server with conversations, real models and an
+//! embedded store.
+//!
+//! It is the thin half of two: what can be decided without I/O is decided in
+//! `mindset_core::turn`; this crate listens, stores, calls models and keeps time.
+
+mod app;
+mod assets;
+mod auth;
+mod clock;
+pub mod config;
+mod cors;
+mod error;
+mod ids;
+mod limiter;
+mod model;
+mod routes;
+mod run;
+mod store;
+
+pub use app::App;
+pub use model::DISCLOSURE;
+pub use store::OpenError;

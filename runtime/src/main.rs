@@ -1,2 +1,127 @@
-//! The agent runtime.
-fn main() {}
+//! `mindset-runtime`: reads the configuration and serves.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use mindset_runtime::App;
+use mindset_runtime::config::{self, Config, Environment};
+use tokio::net::TcpListener;
+
+const HELP: &str = "\
+mindset-runtime: the agent runtime of mindset-agent
+
+Usage: mindset-runtime [--config FILE] [--check-config]
+
+  --config FILE    the configuration, `mindset.toml` unless named
+  --check-config   print the merged configuration, secrets given as their length,
+                   or everything that is wrong with it, and stop
+  --version        print the version and stop
+  --help           print this and stop
+
+Every value of the configuration can also be set by environment, for example
+MINDSET__SERVER__LISTEN=127.0.0.1:9000. runtime/mindset.example.toml explains all.
+";
+
+/// What the command line asks for.
+struct Options {
+    config: PathBuf,
+    check: bool,
+}
+
+fn main() -> ExitCode {
+    let options = match options(std::env::args_os().skip(1)) {
+        Ok(Some(options)) => options,
+        Ok(None) => return ExitCode::SUCCESS,
+        Err(problem) => return fail(&problem),
+    };
+    let env: Environment = std::env::vars_os()
+        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+        .collect();
+    let config = match config::load(&options.config, &env) {
+        Ok(config) => config,
+        Err(faults) => {
+            let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            return fail(&lines.join("\n"));
+        }
+    };
+    if options.check {
+        print!("{}", config.to_toml());
+        return ExitCode::SUCCESS;
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("the system gives no threads ({error}); close other programs")),
+    };
+    match runtime.block_on(serve(config, env)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => fail(&problem),
+    }
+}
+
+fn fail(problem: &str) -> ExitCode {
+    eprintln!("{problem}");
+    ExitCode::FAILURE
+}
+
+/// `None`: answered already.
+fn options(mut args: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<Options>, String> {
+    let mut options = Options { config: "mindset.toml".into(), check: false };
+    while let Some(arg) = args.next() {
+        match arg.to_str() {
+            Some("--config") => {
+                options.config = args.next().ok_or("--config needs a file name after it")?.into();
+            }
+            Some("--check-config") => options.check = true,
+            Some("--version" | "-V") => {
+                println!("mindset-runtime {}", env!("CARGO_PKG_VERSION"));
+                return Ok(None);
+            }
+            Some("--help" | "-h") => {
+                print!("{HELP}");
+                return Ok(None);
+            }
+            _ => return Err(format!("unknown argument {}; --help lists all", arg.display())),
+        }
+    }
+    Ok(Some(options))
+}
+
+async fn serve(config: Config, env: Environment) -> Result<(), String> {
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(colours).with_target(false).init();
+    let address = config.server.listen;
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let remedy = "end the other program or choose another port with MINDSET__SERVER__LISTEN";
+        match error.kind() {
+            std::io::ErrorKind::AddrInUse => format!("{address} is taken by another program; {remedy}"),
+            kind => format!(
+                "cannot listen on {address} ({kind}); choose another address with MINDSET__SERVER__LISTEN"
+            ),
+        }
+    })?;
+    let bound = listener.local_addr().unwrap_or(address);
+    let app = App::start(config, &env).await.map_err(|e| e.0)?;
+    tracing::info!("listening on http://{bound}");
+    let served = app.serve(listener, stop_signal()).await;
+    served.map_err(|error| format!("the server stopped ({error}); start it again"))
+}
+
+/// Ready at Ctrl-C or when the system asks to stop.
+async fn stop_signal() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+            tracing::info!("stopping");
+            return;
+        }
+    }
+    let _ = interrupt.await;
+    tracing::info!("stopping");
+}

@@ -59,12 +59,18 @@ fn set_in_table(table: &mut Table, segments: &[String], path: String, text: &str
     }
 }
 
-fn set_in_list(items: &mut Vec<Value>, segments: &[String], path: &str, text: &str) -> Result<String, String> {
+fn set_in_list(
+    items: &mut Vec<Value>,
+    segments: &[String],
+    path: &str,
+    text: &str,
+) -> Result<String, String> {
     let (name, rest) = segments.split_first().ok_or("names no entry")?;
     if rest.is_empty() {
         return Err(format!("names an entry of `{path}` but no key of it"));
     }
-    let by_uid = items.iter().position(|i| i.get("uid").and_then(Value::as_str).is_some_and(|u| same(u, name)));
+    let by_uid =
+        items.iter().position(|i| i.get("uid").and_then(Value::as_str).is_some_and(|u| same(u, name)));
     let at = match (by_uid, name.parse::<usize>()) {
         (Some(at), _) => at,
         (None, Ok(at)) if at < items.len() => at,
@@ -88,9 +94,10 @@ fn set_in_list(items: &mut Vec<Value>, segments: &[String], path: &str, text: &s
 
 fn same(key: &str, segment: &str) -> bool {
     key.len() == segment.len()
-        && key.bytes().zip(segment.bytes()).all(|(a, b)| {
-            a.eq_ignore_ascii_case(&b) || (a == b'-' && b == b'_')
-        })
+        && key
+            .bytes()
+            .zip(segment.bytes())
+            .all(|(a, b)| a.eq_ignore_ascii_case(&b) || (a == b'-' && b == b'_'))
 }
 
 #[cfg(test)]

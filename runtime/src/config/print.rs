@@ -8,8 +8,7 @@ use super::{Agent, App, Config, ModelConfig, Provider, Secret, Server};
 pub(super) fn to_toml(config: &Config) -> String {
     let mut root = Table::new();
     root.insert("server".into(), Value::Table(server(&config.server)));
-    let models: Table =
-        config.models.iter().map(|m| (m.name.clone(), Value::Table(model(m)))).collect();
+    let models: Table = config.models.iter().map(|m| (m.name.clone(), Value::Table(model(m)))).collect();
     if !models.is_empty() {
         root.insert("models".into(), Value::Table(models));
     }
@@ -21,7 +20,8 @@ fn server(s: &Server) -> Table {
     let mut t = Table::new();
     put(&mut t, "listen", s.listen.to_string());
     put(&mut t, "database", s.database.display().to_string());
-    let secret = s.token_secret.as_ref().map_or("(made once, kept in the database)".into(), Secret::to_string);
+    let secret =
+        s.token_secret.as_ref().map_or("(made once, kept in the database)".into(), Secret::to_string);
     put(&mut t, "token_secret", secret);
     put(&mut t, "token_lifetime", print_duration(s.token_lifetime));
     if let Some(assets) = &s.assets {

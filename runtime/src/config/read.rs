@@ -95,8 +95,9 @@ impl<'a> Reader<'a> {
     fn config(&mut self, tree: &'a Table) -> Config {
         let root = Node { table: tree, path: String::new() };
         self.known(&root, &["server", "models", "apps"]);
-        let server = self.server(&self.table(&root, "server"));
-        let models = self.models(&self.table(&root, "models"));
+        let (server, models) = (self.table(&root, "server"), self.table(&root, "models"));
+        let server = self.server(&server);
+        let models = self.models(&models);
         let nodes = self.tables(&root, "apps");
         let apps: Vec<App> = nodes.iter().map(|node| self.app(node, &models)).collect();
         if apps.is_empty() {
@@ -226,7 +227,7 @@ impl<'a> Reader<'a> {
         App { uid, api_keys, origins, allow_no_origin, agents }
     }
 
-    fn agent(&mut self, node: &Node<'_>, models: &[ModelConfig]) -> Agent {
+    fn agent(&mut self, node: &Node<'a>, models: &[ModelConfig]) -> Agent {
         self.known(node, &["uid", "name", "instructions", "model", "anonymous", "bounds"]);
         let uid = self.uid(node);
         let model = self.text(node, "model").unwrap_or_else(|| "auto".into());
@@ -234,7 +235,8 @@ impl<'a> Reader<'a> {
             let remedy = format!("add a [models.{model}] table, or use \"auto\" or \"demo\"");
             self.fault(&node.path("model"), &format!("no model is called `{model}`"), &remedy);
         }
-        let bounds = self.bounds(&self.table(node, "bounds"));
+        let bounds = self.table(node, "bounds");
+        let bounds = self.bounds(&bounds);
         Agent {
             name: self.text(node, "name").unwrap_or_else(|| uid.clone()),
             instructions: self.text(node, "instructions").unwrap_or_default(),
@@ -254,7 +256,9 @@ impl<'a> Reader<'a> {
             deadline: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
             repetition: self.number(node, "repetition").unwrap_or(default.repetition),
         };
-        for (key, value) in [("steps", bounds.steps), ("deadline", bounds.deadline), ("repetition", bounds.repetition)] {
+        for (key, value) in
+            [("steps", bounds.steps), ("deadline", bounds.deadline), ("repetition", bounds.repetition)]
+        {
             if value == 0 {
                 self.fault(&node.path(key), "a limit of nothing lets no turn run", "take at least 1");
             }
@@ -361,14 +365,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A value that may be text because it comes from the environment.
-    fn from_environment<'v>(&self, path: &str, value: &'v Value) -> Option<&'v str> {
+    fn environment_text<'v>(&self, path: &str, value: &'v Value) -> Option<&'v str> {
         self.sources.contains_key(path).then(|| value.as_str())?
     }
 
     fn boolean(&mut self, node: &Node<'_>, key: &str) -> Option<bool> {
         let path = node.path(key);
         let value = node.table.get(key)?;
-        match (value, self.from_environment(&path, value)) {
+        match (value, self.environment_text(&path, value)) {
             (Value::Boolean(b), _) => Some(*b),
             (_, Some("true" | "1")) => Some(true),
             (_, Some("false" | "0")) => Some(false),
@@ -382,7 +386,7 @@ impl<'a> Reader<'a> {
     fn number(&mut self, node: &Node<'_>, key: &str) -> Option<u64> {
         let path = node.path(key);
         let value = node.table.get(key)?;
-        let number = match (value, self.from_environment(&path, value)) {
+        let number = match (value, self.environment_text(&path, value)) {
             (Value::Integer(n), _) => u64::try_from(*n).ok(),
             (_, Some(text)) => text.trim().parse().ok(),
             _ => None,
@@ -406,7 +410,7 @@ impl<'a> Reader<'a> {
     fn list(&mut self, node: &Node<'_>, key: &str) -> Vec<String> {
         let path = node.path(key);
         let Some(value) = node.table.get(key) else { return Vec::new() };
-        if let Some(text) = self.from_environment(&path, value) {
+        if let Some(text) = self.environment_text(&path, value) {
             return text.split(',').map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect();
         }
         let texts = value.as_array().and_then(|items| {
@@ -434,7 +438,11 @@ impl<'a> Reader<'a> {
         }
         match text.strip_prefix("env:") {
             Some(name) => {
-                self.fault(path, &format!("the environment has no {name}"), "set it, or write the value itself");
+                self.fault(
+                    path,
+                    &format!("the environment has no {name}"),
+                    "set it, or write the value itself",
+                );
             }
             None => self.fault(path, "empty", "write the value, or \"env:NAME\", or leave the key out"),
         }
@@ -476,7 +484,9 @@ mod tests {
 
     #[test]
     fn distances() {
-        for (a, b, d) in [("", "", 0), ("listen", "listen", 0), ("lisen", "listen", 1), ("abc", "xyz", 3), ("a", "", 1)] {
+        for (a, b, d) in
+            [("", "", 0), ("listen", "listen", 0), ("lisen", "listen", 1), ("abc", "xyz", 3), ("a", "", 1)]
+        {
             assert_eq!(distance(a, b), d, "{a} {b}");
         }
     }

@@ -50,7 +50,9 @@ impl Origin {
             return Ok(Origin::Loopback);
         }
         if text == "*" || text == "null" {
-            return Err(format!("`{text}` would let every page in; list the origins, or \"loopback\" for this computer"));
+            return Err(format!(
+                "`{text}` would let every page in; list the origins, or \"loopback\" for this computer"
+            ));
         }
         let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
         let host = rest.ok_or_else(|| {
@@ -132,17 +134,25 @@ mod tests {
     #[test]
     fn origins() {
         let loopback = Origin::Loopback;
-        for good in ["http://localhost", "https://127.0.0.1:8443", "http://[::1]:3000", "http://localhost:1"] {
+        for good in ["http://localhost", "https://127.0.0.1:8443", "http://[::1]:3000", "http://localhost:1"]
+        {
             assert!(loopback.matches(good), "{good}");
         }
-        for bad in
-            ["null", "http://localhost.evil.example", "http://127.0.0.1:", "http://evil:80", "file://", "localhost"]
-        {
+        for bad in [
+            "null",
+            "http://localhost.evil.example",
+            "http://127.0.0.1:",
+            "http://evil:80",
+            "file://",
+            "localhost",
+        ] {
             assert!(!loopback.matches(bad), "{bad}");
         }
         let exact = Origin::parse("https://shop.example");
         assert!(exact.as_ref().is_ok_and(|o| o.matches("https://SHOP.example")));
-        assert!(exact.is_ok_and(|o| !o.matches("https://shop.example:444") && !o.matches("http://shop.example")));
+        assert!(
+            exact.is_ok_and(|o| !o.matches("https://shop.example:444") && !o.matches("http://shop.example"))
+        );
         for bad in ["*", "null", "shop.example", "https://", "https://a/b", "https://*.a"] {
             assert!(Origin::parse(bad).is_err(), "{bad}");
         }

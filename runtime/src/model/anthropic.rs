@@ -54,7 +54,7 @@ impl Model for Anthropic {
         self.endpoint.call(&headers, self.body(&request).to_string(), Decoder::new())
     }
 
-    fn name(&self) -> &str {
+    fn shown_name(&self) -> &str {
         &self.config.model
     }
 }

@@ -28,7 +28,7 @@ const MAX_ERROR: usize = 64 * 1024;
 const MAX_WORDS: usize = 300;
 
 /// A provider's stream to events.
-pub(super) trait Decode: Send {
+pub(super) trait Decode: Send + Sync {
     /// Takes the next bytes, split anywhere.
     fn push(&mut self, bytes: &[u8]) -> Vec<ModelEvent>;
 
@@ -96,7 +96,8 @@ impl Endpoint {
             idle: self.idle,
             key: self.key.clone(),
         };
-        stream::unfold(exchange, |mut exchange| async move { Some((exchange.next().await?, exchange)) }).boxed()
+        stream::unfold(exchange, |mut exchange| async move { Some((exchange.next().await?, exchange)) })
+            .boxed()
     }
 }
 
@@ -144,7 +145,8 @@ impl Exchange {
             Err(_) => return self.fail(self.silence()),
         };
         let status = response.status().as_u16();
-        let kind = response.headers().get("content-type").and_then(|v| v.to_str().ok()).unwrap_or("").to_owned();
+        let kind =
+            response.headers().get("content-type").and_then(|v| v.to_str().ok()).unwrap_or("").to_owned();
         if !response.status().is_success() {
             let body = self.error_body(response).await;
             return self.fail(from_body(status, &body, &self.host, self.key.as_ref()));
@@ -154,7 +156,8 @@ impl Exchange {
             if json::parse(&body).is_ok_and(|v| v.get("error").is_some()) {
                 return self.fail(from_body(500, &body, &self.host, self.key.as_ref()));
             }
-            let text = format!("the model server {} answered without a stream; check the base_url", self.host);
+            let text =
+                format!("the model server {} answered without a stream; check the base_url", self.host);
             return self.fail(failure(Reason::ModelError, text, false));
         }
         self.step = Step::Read(response);
@@ -230,11 +233,13 @@ fn from_body(status: u16, body: &str, host: &str, key: Option<&Secret>) -> Model
 pub(super) fn from_error(error: &Value, status: Option<u16>) -> ModelFailure {
     let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or("");
     let words = error.as_str().unwrap_or_else(|| text("message"));
-    let code = error.get("code").and_then(|c| c.as_u64().map(|n| n.to_string()).or(c.as_str().map(str::to_owned)));
+    let code =
+        error.get("code").and_then(|c| c.as_u64().map(|n| n.to_string()).or(c.as_str().map(str::to_owned)));
     let code = code.unwrap_or_default();
     let numeric = code.parse::<u16>().ok().filter(|n| (400..600).contains(n));
     let status = status.or(numeric).or_else(|| status_of(text("type"), &code));
-    let said = |what: &str| if words.is_empty() { what.to_owned() } else { format!("{what}: {}", words.trim()) };
+    let said =
+        |what: &str| if words.is_empty() { what.to_owned() } else { format!("{what}: {}", words.trim()) };
     let too_long = code == "context_length_exceeded"
         || words.contains("maximum context length")
         || words.contains("prompt is too long");
@@ -251,7 +256,9 @@ pub(super) fn from_error(error: &Value, status: Option<u16>) -> ModelFailure {
             false,
         ),
         Some(429) => failure(Reason::RateLimited, said("the model provider asks to slow down"), true),
-        Some(404) => failure(Reason::ModelError, said("the model provider does not know this model or address"), false),
+        Some(404) => {
+            failure(Reason::ModelError, said("the model provider does not know this model or address"), false)
+        }
         Some(408 | 500..=599) => failure(Reason::ModelError, said("the model provider failed"), true),
         Some(_) => failure(Reason::ModelError, said("the model provider refused the request"), false),
         None => failure(Reason::ModelError, said("the model provider reported an error"), true),
@@ -293,18 +300,37 @@ mod tests {
     fn http_errors() {
         let key = Secret::new("sk-secret");
         for (status, body, reason, retryable) in [
-            (401, r#"{"error":{"message":"Incorrect API key provided: sk-secret"}}"#, Reason::Unauthorized, false),
+            (
+                401,
+                r#"{"error":{"message":"Incorrect API key provided: sk-secret"}}"#,
+                Reason::Unauthorized,
+                false,
+            ),
             (403, "<html>", Reason::Unauthorized, false),
             (429, r#"{"error":{"message":"slow down"}}"#, Reason::RateLimited, true),
-            (400, r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#, Reason::ContextTooLong, false),
+            (
+                400,
+                r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#,
+                Reason::ContextTooLong,
+                false,
+            ),
             (400, r#"{"error":{"message":"bad sk-secret\nvalue"}}"#, Reason::ModelError, false),
             (503, "", Reason::ModelError, true),
-            (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#, Reason::ModelError, true),
+            (
+                529,
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#,
+                Reason::ModelError,
+                true,
+            ),
             (302, "", Reason::ModelError, false),
         ] {
             let failed = from_body(status, body, "api.example", Some(&key));
             assert_eq!((failed.reason, failed.retryable), (reason, retryable), "{status} {body}");
-            assert!(!failed.message.contains("sk-secret") && !failed.message.contains('\n'), "{}", failed.message);
+            assert!(
+                !failed.message.contains("sk-secret") && !failed.message.contains('\n'),
+                "{}",
+                failed.message
+            );
         }
         let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "x".repeat(10_000));
         assert!(from_body(500, &long, "h", None).message.chars().count() <= MAX_WORDS + 1);

@@ -19,15 +19,15 @@ use crate::config::{Config, Environment, ModelConfig, Provider, Secret, default_
 pub use demo::DISCLOSURE;
 
 /// The pieces of one answer. The last one is `End` or `Failed`.
-pub type Answer = BoxStream<'static, ModelEvent>;
+pub(crate) type Answer = BoxStream<'static, ModelEvent>;
 
 /// Something that answers.
-pub trait Model: Send + Sync + Debug {
+pub(crate) trait Model: Send + Sync + Debug {
     /// Asks for one answer.
     fn call(&self, request: ModelRequest) -> Answer;
 
     /// The provider's name for the model, shown to readers.
-    fn name(&self) -> &str;
+    fn shown_name(&self) -> &str;
 
     /// Set when the answers do not come from an AI; readers show it.
     fn disclosure(&self) -> Option<&str> {
@@ -37,13 +37,13 @@ pub trait Model: Send + Sync + Debug {
 
 /// Every model that an agent can name.
 #[derive(Debug)]
-pub struct Models {
+pub(crate) struct Models {
     by_name: BTreeMap<String, Arc<dyn Model>>,
 }
 
 impl Models {
     /// Those of the configuration, `demo` and `auto`.
-    pub fn new(config: &Config, env: &Environment) -> Models {
+    pub(crate) fn new(config: &Config, env: &Environment) -> Models {
         let mut by_name: BTreeMap<String, Arc<dyn Model>> = BTreeMap::new();
         for model in config.models.iter().chain(&[auto(env), demo_config("demo")]) {
             by_name.insert(model.name.clone(), build(model));
@@ -52,7 +52,7 @@ impl Models {
     }
 
     /// The model that the configuration calls `name`.
-    pub fn get(&self, name: &str) -> Option<Arc<dyn Model>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<dyn Model>> {
         self.by_name.get(name).cloned()
     }
 }
@@ -85,7 +85,8 @@ fn auto(env: &Environment) -> ModelConfig {
         [(Provider::Anthropic, "ANTHROPIC", "claude-sonnet-4-5"), (Provider::OpenAi, "OPENAI", "gpt-4o-mini")]
     {
         let Some(key) = get(&format!("{prefix}_API_KEY")) else { continue };
-        let base_url = get(&format!("{prefix}_BASE_URL")).unwrap_or_else(|| default_base_url(provider).into());
+        let base_url =
+            get(&format!("{prefix}_BASE_URL")).unwrap_or_else(|| default_base_url(provider).into());
         return ModelConfig {
             provider,
             model: get(&format!("{prefix}_MODEL")).unwrap_or_else(|| model.into()),
@@ -108,7 +109,8 @@ mod tests {
         assert_eq!(auto(&env(&[("OPENAI_API_KEY", "")])).provider, Provider::Demo);
         let open = auto(&env(&[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "http://x/v1/")]));
         assert_eq!((open.provider, open.base_url.as_str()), (Provider::OpenAi, "http://x/v1"));
-        let both = auto(&env(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_MODEL", "m")]));
+        let both =
+            auto(&env(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_MODEL", "m")]));
         assert_eq!((both.provider, both.model.as_str()), (Provider::Anthropic, "m"));
     }
 }

@@ -36,7 +36,8 @@ impl OpenAi {
             "stream_options": object! { "include_usage": true },
         };
         // The provider itself wants the newer name, most others know only the older one.
-        let limit = if self.endpoint.host() == "api.openai.com" { "max_completion_tokens" } else { "max_tokens" };
+        let limit =
+            if self.endpoint.host() == "api.openai.com" { "max_completion_tokens" } else { "max_tokens" };
         body.insert_some(limit, self.config.max_tokens);
         let tools: Vec<Object> = request
             .tools
@@ -58,12 +59,13 @@ impl OpenAi {
 impl Model for OpenAi {
     fn call(&self, request: ModelRequest) -> Answer {
         let key = self.config.api_key.as_ref();
-        let headers: Vec<_> = key.map(|k| ("authorization", format!("Bearer {}", k.expose()))).into_iter().collect();
+        let headers: Vec<_> =
+            key.map(|k| ("authorization", format!("Bearer {}", k.expose()))).into_iter().collect();
         let decoder = Decoder::new(self.endpoint.host());
         self.endpoint.call(&headers, self.body(&request).to_string(), decoder)
     }
 
-    fn name(&self) -> &str {
+    fn shown_name(&self) -> &str {
         &self.config.model
     }
 }
@@ -160,7 +162,8 @@ impl Decoder {
         }
         if let Some(usage) = value.get("usage").filter(|u| u.is_object()) {
             let count = |key| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-            self.usage = Some(ModelUsage { input: count("prompt_tokens"), output: count("completion_tokens") });
+            self.usage =
+                Some(ModelUsage { input: count("prompt_tokens"), output: count("completion_tokens") });
         }
         let Some(choice) = value.get("choices").and_then(Value::as_array).and_then(<[Value]>::first) else {
             return;
@@ -226,7 +229,11 @@ impl Decoder {
             let by_index = self.calls.iter().rposition(|c| index.is_some() && c.index == index);
             let latest = || self.calls.len().checked_sub(1);
             match by_index {
-                Some(at) => self.calls.get(at).filter(|c| name.is_empty() || c.name == name || c.name.is_empty()).map(|_| at),
+                Some(at) => self
+                    .calls
+                    .get(at)
+                    .filter(|c| name.is_empty() || c.name == name || c.name.is_empty())
+                    .map(|_| at),
                 None if name.is_empty() => latest(),
                 None => None,
             }

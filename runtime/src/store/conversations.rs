@@ -16,19 +16,19 @@ const TITLE: usize = 80;
 
 /// A conversation without its messages.
 #[derive(Debug, Clone)]
-pub struct ConversationRow {
+pub(crate) struct ConversationRow {
     /// The store's own handle.
-    pub key: i64,
+    pub(crate) key: i64,
     /// Its id, unique for its user.
-    pub id: String,
+    pub(crate) id: String,
     /// The agent it is with.
-    pub agent: String,
+    pub(crate) agent: String,
     /// What lists call it.
-    pub title: Option<String>,
+    pub(crate) title: Option<String>,
     /// When it began.
-    pub created_at: Millis,
+    pub(crate) created_at: Millis,
     /// When something was last stored in it.
-    pub updated_at: Millis,
+    pub(crate) updated_at: Millis,
 }
 
 impl Store {
@@ -36,7 +36,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn conversations(&self, user: &User) -> StoreResult<Vec<ConversationRow>> {
+    pub(crate) async fn conversations(&self, user: &User) -> StoreResult<Vec<ConversationRow>> {
         let rows = sqlx::query(
             "SELECT key, id, agent, title, created_at, updated_at FROM conversations
              WHERE app = ? AND user = ? ORDER BY updated_at DESC, key DESC LIMIT 1000",
@@ -52,7 +52,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn conversation(&self, user: &User, id: &str) -> StoreResult<Option<ConversationRow>> {
+    pub(crate) async fn conversation(&self, user: &User, id: &str) -> StoreResult<Option<ConversationRow>> {
         let row = sqlx::query(
             "SELECT key, id, agent, title, created_at, updated_at FROM conversations
              WHERE app = ? AND user = ? AND id = ?",
@@ -69,7 +69,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn add_conversation(
+    pub(crate) async fn add_conversation(
         &self,
         user: &User,
         id: &str,
@@ -97,7 +97,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn messages(&self, conversation: i64) -> StoreResult<Vec<StoredMessage>> {
+    pub(crate) async fn messages(&self, conversation: i64) -> StoreResult<Vec<StoredMessage>> {
         let sql = format!("SELECT {COLUMNS} FROM messages WHERE conversation = ? ORDER BY seq");
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(conversation).fetch_all(&self.pool).await?;
         rows.iter().map(rows::message).collect()
@@ -108,7 +108,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn append(&self, conversation: i64, messages: &[StoredMessage]) -> StoreResult<()> {
+    pub(crate) async fn append(&self, conversation: i64, messages: &[StoredMessage]) -> StoreResult<()> {
         let mut tx = self.pool.begin().await?;
         for message in messages {
             sqlx::query(
@@ -131,7 +131,8 @@ impl Store {
             .execute(&mut *tx)
             .await?;
         }
-        let title = messages.iter().find(|m| m.role == StoredRole::User && !m.silent).map(|m| title(&m.content));
+        let title =
+            messages.iter().find(|m| m.role == StoredRole::User && !m.silent).map(|m| title(&m.content));
         sqlx::query("UPDATE conversations SET updated_at = ?, title = coalesce(title, ?) WHERE key = ?")
             .bind(signed(clock::now()))
             .bind(title.filter(|t| !t.is_empty()))
@@ -145,7 +146,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn truncate(&self, conversation: i64, from: &str) -> StoreResult<()> {
+    pub(crate) async fn truncate(&self, conversation: i64, from: &str) -> StoreResult<()> {
         sqlx::query(
             "DELETE FROM messages WHERE conversation = ?1 AND seq >=
              (SELECT seq FROM messages WHERE conversation = ?1 AND id = ?2)",

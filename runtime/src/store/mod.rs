@@ -11,16 +11,18 @@ mod users;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
 
 use crate::config::Secret;
 use crate::ids;
 
-pub use conversations::ConversationRow;
-pub use runs::{RunRow, RunStatus};
+pub(crate) use conversations::ConversationRow;
+pub(crate) use runs::RunStatus;
 
 /// The database failed.
-pub type StoreError = sqlx::Error;
+pub(crate) type StoreError = sqlx::Error;
 
 type StoreResult<T> = Result<T, StoreError>;
 
@@ -52,7 +54,7 @@ const SCHEMA: &[&str] = &[
 
 /// The open database.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub(crate) struct Store {
     pool: SqlitePool,
 }
 
@@ -66,7 +68,7 @@ impl Store {
     ///
     /// # Errors
     /// A sentence that says what to do.
-    pub async fn open(path: &Path) -> Result<Store, OpenError> {
+    pub(crate) async fn open(path: &Path) -> Result<Store, OpenError> {
         make_private(path).map_err(|kind| failed(path, &kind))?;
         // One connection: SQLite writes one after the other anyway, and so no
         // transaction ever finds the database locked by a sibling.
@@ -109,7 +111,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn token_secret(&self) -> StoreResult<Secret> {
+    pub(crate) async fn token_secret(&self) -> StoreResult<Secret> {
         sqlx::query("INSERT OR IGNORE INTO meta (key, value) VALUES ('token_secret', ?)")
             .bind(ids::key::<32>())
             .execute(&self.pool)
@@ -118,7 +120,7 @@ impl Store {
     }
 
     /// Writes everything out and closes the file.
-    pub async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.pool.close().await;
     }
 }
@@ -155,4 +157,3 @@ fn unsigned(n: i64) -> u64 {
 fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
-

@@ -34,9 +34,10 @@ pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
 }
 
 pub(super) fn calls(message: &StoredMessage) -> Option<String> {
-    let calls = message.calls.iter().map(
-        |c| object! { "id": c.id.as_str(), "name": c.name.as_str(), "arguments": c.arguments.as_str() },
-    );
+    let calls = message
+        .calls
+        .iter()
+        .map(|c| object! { "id": c.id.as_str(), "name": c.name.as_str(), "arguments": c.arguments.as_str() });
     let calls: Vec<_> = calls.collect();
     (!calls.is_empty()).then(|| Value::from(calls).to_string())
 }

@@ -9,20 +9,20 @@ use crate::clock;
 
 /// What is stored of a run.
 #[derive(Debug, Clone)]
-pub struct RunRow {
+pub(crate) struct RunRow {
     /// The conversation's id.
-    pub conversation: String,
+    pub(crate) conversation: String,
     /// The conversation's handle.
-    pub conversation_key: i64,
+    pub(crate) conversation_key: i64,
     /// What was posted, hashed.
-    pub body_hash: String,
+    pub(crate) body_hash: String,
     /// How it stands.
-    pub status: RunStatus,
+    pub(crate) status: RunStatus,
 }
 
 /// How a stored run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunStatus {
+pub(crate) enum RunStatus {
     /// It runs.
     Running,
     /// It ended.
@@ -39,7 +39,7 @@ impl RunStatus {
     ];
 
     /// The word on the wire and in the store.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         RunStatus::ALL.iter().find(|(s, _)| *s == self).map_or("error", |(_, word)| word)
     }
 
@@ -53,7 +53,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn run(&self, user: &User, id: &str) -> StoreResult<Option<RunRow>> {
+    pub(crate) async fn run(&self, user: &User, id: &str) -> StoreResult<Option<RunRow>> {
         let row = sqlx::query(
             "SELECT c.id AS conversation, c.key, r.body_hash, r.state
              FROM runs r JOIN conversations c ON c.key = r.conversation
@@ -79,7 +79,13 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn add_run(&self, user: &User, id: &str, conversation: i64, body_hash: &str) -> StoreResult<()> {
+    pub(crate) async fn add_run(
+        &self,
+        user: &User,
+        id: &str,
+        conversation: i64,
+        body_hash: &str,
+    ) -> StoreResult<()> {
         sqlx::query(
             "INSERT INTO runs (app, user, id, conversation, body_hash, state, created_at)
              VALUES (?, ?, ?, ?, ?, 'running', ?)",
@@ -99,7 +105,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn end_run(&self, user: &User, id: &str, state: RunState) -> StoreResult<()> {
+    pub(crate) async fn end_run(&self, user: &User, id: &str, state: RunState) -> StoreResult<()> {
         sqlx::query("UPDATE runs SET state = ? WHERE app = ? AND user = ? AND id = ?")
             .bind(RunStatus::Ended(state).as_str())
             .bind(&user.app)
@@ -114,7 +120,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn waiting_run(&self, conversation: i64) -> StoreResult<Option<String>> {
+    pub(crate) async fn waiting_run(&self, conversation: i64) -> StoreResult<Option<String>> {
         sqlx::query_scalar(
             "SELECT id FROM runs WHERE conversation = ? AND state = 'waiting' ORDER BY created_at DESC LIMIT 1",
         )
@@ -128,7 +134,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn continue_waiting(&self, conversation: i64) -> StoreResult<()> {
+    pub(crate) async fn continue_waiting(&self, conversation: i64) -> StoreResult<()> {
         sqlx::query("UPDATE runs SET state = 'finished' WHERE conversation = ? AND state = 'waiting'")
             .bind(conversation)
             .execute(&self.pool)

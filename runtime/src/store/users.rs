@@ -8,7 +8,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn user_by_external_id(
+    pub(crate) async fn user_by_external_id(
         &self,
         app: &str,
         external_id: &str,
@@ -32,7 +32,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn anonymous_user(&self, app: &str, key: &str) -> StoreResult<Option<String>> {
+    pub(crate) async fn anonymous_user(&self, app: &str, key: &str) -> StoreResult<Option<String>> {
         sqlx::query_scalar("SELECT id FROM users WHERE app = ? AND key_hash = ?")
             .bind(app)
             .bind(ids::hash(key.as_bytes()))
@@ -44,7 +44,7 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn add_anonymous_user(&self, app: &str, key: &str) -> StoreResult<String> {
+    pub(crate) async fn add_anonymous_user(&self, app: &str, key: &str) -> StoreResult<String> {
         sqlx::query_scalar(
             "INSERT INTO users (id, app, key_hash, created_at) VALUES (?, ?, ?, ?) RETURNING id",
         )

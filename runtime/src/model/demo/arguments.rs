@@ -111,7 +111,8 @@ impl<'a> Source<'a> {
             return Some(Value::Bool(false));
         }
         let named = contains_phrase(self.text, name);
-        (named || has(&["on", "yes", "true", "enable", "enabled", "show", "start"])).then_some(Value::Bool(true))
+        (named || has(&["on", "yes", "true", "enable", "enabled", "show", "start"]))
+            .then_some(Value::Bool(true))
     }
 
     /// The number next to the parameter's name, else the first one left.
@@ -137,7 +138,8 @@ impl<'a> Source<'a> {
         let after_name = find_name(self.text, name)
             .and_then(|at| self.text.get(at..))
             .and_then(|rest| after_any(rest, &[":", "=", " is ", " to ", " as "], true));
-        let only = || self.one_text.then(|| after_any(self.text, &[" called ", " named ", " for ", ": "], false))?;
+        let only =
+            || self.one_text.then(|| after_any(self.text, &[" called ", " named ", " for ", ": "], false))?;
         let found = after_name.or_else(only)?;
         let found = found.trim().trim_end_matches(['.', '!', '?']).trim();
         (!found.is_empty()).then(|| found.to_owned())
@@ -196,7 +198,10 @@ fn quoted(text: &str) -> Vec<&str> {
         let after = rest.get(open + c.len_utf8()..).unwrap_or("");
         let Some(close) = after.find(['"', '”', '“', '»']) else { break };
         found.extend(after.get(..close).filter(|piece| !piece.is_empty()));
-        rest = after.get(close..).and_then(|r| r.chars().next().and_then(|c| r.get(c.len_utf8()..))).unwrap_or("");
+        rest = after
+            .get(close..)
+            .and_then(|r| r.chars().next().and_then(|c| r.get(c.len_utf8()..)))
+            .unwrap_or("");
     }
     found
 }
@@ -219,16 +224,33 @@ mod tests {
             (r#"{"on":{"type":"boolean"}}"#, "turn it off", r#"{"on":false}"#),
             (r#"{"loud":{"type":"boolean"}}"#, "make it loud", r#"{"loud":true}"#),
             (r#"{"n":{"type":"integer"},"f":{"type":"number"}}"#, "use 2.5 and 3.", r#"{"n":3,"f":2.5}"#),
-            (r#"{"page":{"type":"integer"},"size":{"type":"integer"}}"#, "size 7 of page 2", r#"{"page":2,"size":7}"#),
-            (r#"{"a":{"type":"string"},"b":{"type":["null","string"]}}"#, r#"say "x y" and „z“"#, r#"{"a":"x y","b":"z"}"#),
+            (
+                r#"{"page":{"type":"integer"},"size":{"type":"integer"}}"#,
+                "size 7 of page 2",
+                r#"{"page":2,"size":7}"#,
+            ),
+            (
+                r#"{"a":{"type":"string"},"b":{"type":["null","string"]}}"#,
+                r#"say "x y" and „z“"#,
+                r#"{"a":"x y","b":"z"}"#,
+            ),
             (r#"{"title":{"type":"string"}}"#, "set the title to Hello world!", r#"{"title":"Hello world"}"#),
             (r#"{"query":{"type":"string"}}"#, "search for red shoes", r#"{"query":"red shoes"}"#),
-            (r#"{"mail":{"type":"string","format":"email"}}"#, "write to <a@b.example>.", r#"{"mail":"a@b.example"}"#),
+            (
+                r#"{"mail":{"type":"string","format":"email"}}"#,
+                "write to <a@b.example>.",
+                r#"{"mail":"a@b.example"}"#,
+            ),
             (r#"{"tags":{"type":"array","items":{"type":"string"}}}"#, r#""a" "b""#, r#"{"tags":["a","b"]}"#),
             (r#"{"v":{"const":7}}"#, "", r#"{"v":7}"#),
         ] {
-            let required: Vec<String> =
-                json::parse(properties).unwrap().as_object().unwrap().iter().map(|(k, _)| format!("{k:?}")).collect();
+            let required: Vec<String> = json::parse(properties)
+                .unwrap()
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(k, _)| format!("{k:?}"))
+                .collect();
             let schema = format!(r#"{{"properties":{properties},"required":[{}]}}"#, required.join(","));
             assert_eq!(filled(&schema, text), (expected.into(), vec![]), "{text}");
         }

@@ -20,13 +20,13 @@ pub const DISCLOSURE: &str = "Demo model: rule-based answers, not AI";
 
 /// The demo model.
 #[derive(Debug)]
-pub struct Demo {
+pub(crate) struct Demo {
     delay: Duration,
 }
 
 impl Demo {
     /// Waits `delay` before every word.
-    pub fn new(delay: Duration) -> Demo {
+    pub(crate) fn new(delay: Duration) -> Demo {
         Demo { delay }
     }
 }
@@ -45,7 +45,7 @@ impl Model for Demo {
         paced.boxed()
     }
 
-    fn name(&self) -> &'static str {
+    fn shown_name(&self) -> &'static str {
         "demo"
     }
 

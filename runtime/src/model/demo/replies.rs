@@ -41,7 +41,9 @@ fn trailing_results(messages: &[ModelMessage]) -> Vec<(&str, &str, bool)> {
         .iter()
         .rev()
         .map_while(|m| match m {
-            ModelMessage::Tool { name, content, failed, .. } => Some((name.as_str(), content.as_str(), *failed)),
+            ModelMessage::Tool { name, content, failed, .. } => {
+                Some((name.as_str(), content.as_str(), *failed))
+            }
             _ => None,
         })
         .collect();
@@ -93,7 +95,8 @@ fn score(tool: &ModelTool, text: &str, said: &[String]) -> usize {
     let properties = tool.parameters.get("properties").and_then(Value::as_object);
     for (name, schema) in properties.into_iter().flat_map(|p| p.iter()) {
         score += shared(name);
-        let values = enum_texts(schema).into_iter().chain(schema.get("items").map(enum_texts).unwrap_or_default());
+        let values =
+            enum_texts(schema).into_iter().chain(schema.get("items").map(enum_texts).unwrap_or_default());
         score += 3 * values.filter(|v| contains_phrase(text, v)).count();
     }
     score
@@ -122,9 +125,20 @@ fn call_or_ask(tool: &ModelTool, text: &str) -> Reply {
 
 fn about_itself(text: &str, tools: &[ModelTool]) -> Option<String> {
     let has = |phrases: &[&str]| phrases.iter().any(|p| contains_phrase(text, p));
-    if has(&["are you an ai", "are you ai", "are you a bot", "are you a robot", "are you human", "are you real",
-        "are you a person", "who are you", "what are you", "which model", "are you chatgpt", "are you claude"])
-    {
+    if has(&[
+        "are you an ai",
+        "are you ai",
+        "are you a bot",
+        "are you a robot",
+        "are you human",
+        "are you real",
+        "are you a person",
+        "who are you",
+        "what are you",
+        "which model",
+        "are you chatgpt",
+        "are you claude",
+    ]) {
         return Some(
             "I am a demo model, not an AI. My answers come from a handful of fixed rules, so that this page works \
              without a key and without a network.\n\nFor real answers, start the server with OPENAI_API_KEY or \
@@ -235,8 +249,12 @@ mod tests {
     fn asks_and_goes_on_with_the_answer() {
         let question = text(vec![user("change the color")]);
         assert!(question.starts_with(ASK) && question.contains("teal, pink"), "{question}");
-        let answered = reply(&request(vec![user("change the color"), assistant(&question), user("the second: pink")]));
-        assert_eq!(answered, Reply::Call { tool: "set_color".into(), arguments: r#"{"color":"pink"}"#.into() });
+        let answered =
+            reply(&request(vec![user("change the color"), assistant(&question), user("the second: pink")]));
+        assert_eq!(
+            answered,
+            Reply::Call { tool: "set_color".into(), arguments: r#"{"color":"pink"}"#.into() }
+        );
     }
 
     #[test]
@@ -247,7 +265,8 @@ mod tests {
             content: content.into(),
             failed,
         };
-        let said = text(vec![user("teal"), assistant(""), result("\"ok\"", false), result("no such page", true)]);
+        let said =
+            text(vec![user("teal"), assistant(""), result("\"ok\"", false), result("no such page", true)]);
         assert_eq!(said, "Done: set_color answered \"ok\"\n\nset_color did not work: no such page");
     }
 

@@ -2,10 +2,11 @@
 
 /// Words that say nothing about which tool is meant.
 const EMPTY: &[&str] = &[
-    "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for", "from", "give",
-    "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "new", "of", "on", "one", "or",
-    "our", "please", "so", "some", "that", "the", "their", "them", "then", "there", "this", "to", "tool", "use",
-    "user", "was", "we", "what", "when", "which", "will", "with", "would", "you", "your",
+    "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for", "from",
+    "give", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "new", "of", "on",
+    "one", "or", "our", "please", "so", "some", "that", "the", "their", "them", "then", "there", "this",
+    "to", "tool", "use", "user", "was", "we", "what", "when", "which", "will", "with", "would", "you",
+    "your",
 ];
 
 /// The words of a text: lower case, split at everything that is no letter or
@@ -15,10 +16,8 @@ pub(super) fn words(text: &str) -> Vec<String> {
     let mut word = String::new();
     let mut was_lower = false;
     for c in text.chars() {
-        if !c.is_alphanumeric() || (was_lower && c.is_uppercase()) {
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
+        if !word.is_empty() && (!c.is_alphanumeric() || (was_lower && c.is_uppercase())) {
+            words.push(std::mem::take(&mut word));
         }
         if c.is_alphanumeric() {
             word.extend(c.to_lowercase());

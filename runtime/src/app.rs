@@ -1,0 +1,132 @@
+//! The application: what all handlers share, and the server around it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+
+use crate::assets::Assets;
+use crate::auth::Tokens;
+use crate::config::{Config, Environment};
+use crate::limiter::Limiter;
+use crate::model::Models;
+use crate::routes;
+use crate::run::Runs;
+use crate::store::{OpenError, Store};
+
+/// How long runs may take to end when the server goes down.
+const RUNS_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long open connections may stay after that.
+const CONNECTIONS_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The running application. Clones share one.
+#[derive(Debug, Clone)]
+pub struct App(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    config: Config,
+    store: Store,
+    tokens: Tokens,
+    models: Models,
+    runs: Arc<Runs>,
+    limiter: Limiter,
+    assets: Assets,
+}
+
+impl App {
+    /// Opens the store and makes ready.
+    ///
+    /// # Errors
+    /// A sentence that says what to do.
+    pub async fn start(config: Config, env: &Environment) -> Result<App, OpenError> {
+        // A second call in one process finds it installed, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let store = Store::open(&config.server.database).await?;
+        let secret = match &config.server.token_secret {
+            Some(secret) => secret.clone(),
+            None => store.token_secret().await.map_err(|e| OpenError(format!("the database failed: {e}")))?,
+        };
+        Ok(App(Arc::new(Inner {
+            tokens: Tokens::new(&secret, config.server.token_lifetime),
+            models: Models::new(&config, env),
+            runs: Arc::new(Runs::new(store.clone(), config.server.log_keep)),
+            limiter: Limiter::new(config.server.anonymous_per_minute),
+            assets: Assets::new(config.server.assets.clone()),
+            store,
+            config,
+        })))
+    }
+
+    /// Serves until `stop` is ready, then ends every run and connection.
+    ///
+    /// # Errors
+    /// The listener failed.
+    pub async fn serve<S>(self, listener: TcpListener, stop: S) -> std::io::Result<()>
+    where
+        S: Future<Output = ()> + Send + 'static,
+    {
+        let listener = listener.tap_io(|socket| {
+            // Small events must not wait for more to come.
+            let _ = socket.set_nodelay(true);
+        });
+        let service = routes::router(self.clone()).into_make_service_with_connect_info::<SocketAddr>();
+        let (closing, closed) = tokio::sync::oneshot::channel();
+        let runs = Arc::clone(&self.0.runs);
+        let stopped = async move {
+            stop.await;
+            runs.shutdown(RUNS_PATIENCE).await;
+            let _ = closing.send(());
+        };
+        let server = axum::serve(listener, service).with_graceful_shutdown(stopped);
+        let late = async {
+            if closed.await.is_ok() {
+                tokio::time::sleep(CONNECTIONS_PATIENCE).await;
+            } else {
+                std::future::pending::<()>().await;
+            }
+        };
+        let result = tokio::select! {
+            result = server => result,
+            () = late => Ok(()),
+        };
+        self.0.store.close().await;
+        result
+    }
+
+    /// The configuration.
+    pub(crate) fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// The database.
+    pub(crate) fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    /// Signs and checks tokens.
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.0.tokens
+    }
+
+    /// The models.
+    pub(crate) fn models(&self) -> &Models {
+        &self.0.models
+    }
+
+    /// The live runs.
+    pub(crate) fn runs(&self) -> &Arc<Runs> {
+        &self.0.runs
+    }
+
+    pub(crate) fn limiter(&self) -> &Limiter {
+        &self.0.limiter
+    }
+
+    pub(crate) fn assets(&self) -> &Assets {
+        &self.0.assets
+    }
+}

@@ -1,0 +1,98 @@
+//! `POST /v1/anonymous`: a token for a visitor whom nobody vouches for.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{ConnectInfo, State};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
+use mindset_core::error::ErrorCode;
+use mindset_core::object;
+
+use super::{body, json};
+use crate::app::App;
+use crate::auth::User;
+use crate::config;
+use crate::error::{ApiError, ApiResult};
+use crate::{clock, ids};
+
+/// `{ appUid, agentUid, anonymousKey? }` to `{ authToken, expiresAt, anonymousKey }`.
+/// A known key brings its user back; an unknown one is answered with a new user
+/// and a new key.
+pub(super) async fn create(
+    State(app): State<App>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
+    if !app.limiter().take(peer.ip(), Instant::now()) {
+        let message = "too many sessions were asked for from this address; wait a minute and try again";
+        return Err(ApiError::new(ErrorCode::RateLimited, message));
+    }
+    let request = body::read_object(body, app.config().server.max_body).await?;
+    let app_uid = body::text(&request, "appUid", 64)?;
+    let agent_uid = body::text(&request, "agentUid", 200)?;
+    let given = body::optional_text(&request, "anonymousKey", 200)?;
+    let config = app.config().app(app_uid).ok_or_else(|| {
+        ApiError::new(
+            ErrorCode::NotFound,
+            "there is no app with this uid; compare app-uid with the configuration",
+        )
+        .with("appUid", app_uid)
+    })?;
+    check_agent(config, agent_uid)?;
+    check_origin(config, &headers)?;
+    let known = match given {
+        Some(key) => app.store().anonymous_user(app_uid, key).await?.map(|id| (id, key.to_owned())),
+        None => None,
+    };
+    let (id, key) = match known {
+        Some(known) => known,
+        None => {
+            let key = ids::key::<16>();
+            (app.store().add_anonymous_user(app_uid, &key).await?, key)
+        }
+    };
+    let user = User { app: app_uid.to_owned(), id, anonymous: true };
+    let token = app.tokens().issue(&user, clock::now());
+    let answer = object! {
+        "authToken": token.text.expose(), "expiresAt": clock::iso8601(token.expires_at), "anonymousKey": key,
+    };
+    Ok(json(answer.into()))
+}
+
+fn check_agent(app: &config::App, agent_uid: &str) -> ApiResult<()> {
+    let plain = agent_uid.split_once("::").map_or(agent_uid, |(agent, _)| agent);
+    let agent = app.agent(plain).ok_or_else(|| super::runs::unknown_agent(agent_uid))?;
+    if agent.anonymous { Ok(()) } else { Err(denied()) }
+}
+
+/// The agent wants users with a token of the customer's backend.
+pub(super) fn denied() -> ApiError {
+    ApiError::new(
+        ErrorCode::AnonymousDenied,
+        "this agent is not open to anonymous users; give init a fetchAuthentication, or set anonymous for the agent",
+    )
+}
+
+fn check_origin(app: &config::App, headers: &HeaderMap) -> ApiResult<()> {
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        if app.allow_no_origin {
+            return Ok(());
+        }
+        let message = "the request has no Origin header; set allow_no_origin for the app to let scripts in";
+        return Err(ApiError::new(ErrorCode::OriginNotAllowed, message));
+    };
+    let origin = origin.to_str().unwrap_or("");
+    if app.allows(origin) {
+        return Ok(());
+    }
+    let message = if origin == "null" {
+        "the page has no origin, as pages opened as a file do; serve it over HTTP"
+    } else {
+        "pages of this origin may not use the app; add it to origins in the configuration"
+    };
+    let origin: String = origin.chars().take(200).collect();
+    Err(ApiError::new(ErrorCode::OriginNotAllowed, message).with("origin", origin))
+}

@@ -1,0 +1,76 @@
+//! Request bodies: size, UTF-8, JSON, each refused with a sentence.
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use futures_util::StreamExt;
+use mindset_core::error::ErrorCode;
+use mindset_core::json::{self, Object, Value};
+
+use crate::error::{ApiError, ApiResult};
+
+/// How much of a body that is too large is read and thrown away, so that the
+/// answer reaches a client that only listens after sending.
+const DISCARD: usize = 64 * 1024 * 1024;
+
+/// Reads a JSON body of at most `limit` bytes.
+pub(super) async fn read(body: Body, limit: u64) -> ApiResult<Value> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    let mut discarded = 0;
+    let mut chunks = body.into_data_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| invalid("the body broke off; send the request again".into()))?;
+        if discarded == 0 && bytes.len() + chunk.len() <= limit {
+            bytes.extend_from_slice(&chunk);
+            continue;
+        }
+        discarded += chunk.len();
+        if discarded > DISCARD {
+            break;
+        }
+    }
+    if discarded > 0 {
+        let message = format!("the body is larger than {limit} bytes; send less");
+        return Err(ApiError::new(ErrorCode::TooLarge, message).with("limit", limit as u64));
+    }
+    let text = std::str::from_utf8(&bytes).map_err(|_| invalid("the body is not UTF-8; send JSON".into()))?;
+    json::parse(text).map_err(|e| {
+        invalid(format!("the body is not JSON: {e}"))
+            .with("line", e.line as u64)
+            .with("column", e.column as u64)
+    })
+}
+
+/// The same for a body that must be an object.
+pub(super) async fn read_object(body: Body, limit: u64) -> ApiResult<Object> {
+    match read(body, limit).await? {
+        Value::Object(object) => Ok(object),
+        other => Err(field(&format!("the body must be a JSON object, not {}", other.kind()))),
+    }
+}
+
+/// A member that must be a text of 1 to `limit` characters.
+pub(super) fn text<'o>(object: &'o Object, key: &str, limit: usize) -> ApiResult<&'o str> {
+    optional_text(object, key, limit)?.ok_or_else(|| field(&format!("{key} is missing; it must be a text")))
+}
+
+/// The same for one that may be missing or `null`.
+pub(super) fn optional_text<'o>(object: &'o Object, key: &str, limit: usize) -> ApiResult<Option<&'o str>> {
+    match object.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.is_empty() || text.chars().count() > limit => {
+            Err(field(&format!("{key} must have 1 to {limit} characters")))
+        }
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(field(&format!("{key} must be a text, not {}", other.kind()))),
+    }
+}
+
+/// A body that is JSON but not what is expected.
+pub(super) fn field(problem: &str) -> ApiError {
+    ApiError::new(ErrorCode::InvalidRequest, problem)
+}
+
+fn invalid(problem: String) -> ApiError {
+    ApiError::new(ErrorCode::InvalidRequest, problem).status(StatusCode::BAD_REQUEST)
+}

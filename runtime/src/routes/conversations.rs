@@ -1,0 +1,116 @@
+//! `/v1/conversations`: what the user has said and heard.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use mindset_core::error::ErrorCode;
+use mindset_core::event::{Author, ChatMessage};
+use mindset_core::json::{Object, Value};
+use mindset_core::object;
+use mindset_core::turn::{Conversation, StoredMessage, StoredRole};
+
+use super::{body, json};
+use crate::app::App;
+use crate::error::{ApiError, ApiResult};
+use crate::store::ConversationRow;
+use crate::{clock, ids};
+
+/// The user's conversations, the latest first.
+pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    let rows = app.store().conversations(&user).await?;
+    let list: Vec<Object> = rows.iter().map(summary).collect();
+    Ok(json(object! { "conversations": list }.into()))
+}
+
+/// `{ agentUid, id?, title? }`: a conversation without messages. One that exists
+/// is answered as it is.
+pub(super) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    let request = body::read_object(body, app.config().server.max_body).await?;
+    let agent = body::text(&request, "agentUid", 200)?;
+    if app.config().app(&user.app).and_then(|a| a.agent(agent)).is_none() {
+        return Err(super::runs::unknown_agent(agent));
+    }
+    let id = match body::optional_text(&request, "id", 200)? {
+        Some(id) if id.chars().any(char::is_control) => {
+            return Err(body::field("id may hold printable characters only, for example a UUID"));
+        }
+        Some(id) => id.to_owned(),
+        None => ids::uuid(),
+    };
+    let title = body::optional_text(&request, "title", 200)?;
+    let existed = app.store().conversation(&user, &id).await?.is_some();
+    app.store().add_conversation(&user, &id, agent, title).await?;
+    let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
+    let status = if existed { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, json(whole(&app, &row).await?.into())).into_response())
+}
+
+/// One conversation with what a page needs to draw it.
+pub(super) async fn read(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
+    Ok(json(whole(&app, &row).await?.into()))
+}
+
+fn unknown() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "there is no conversation with this id; start a new one")
+}
+
+fn summary(row: &ConversationRow) -> Object {
+    object! {
+        "id": &row.id, "title": row.title.as_deref().unwrap_or(""), "agentUid": &row.agent,
+        "createdAt": clock::iso8601(row.created_at), "updatedAt": clock::iso8601(row.updated_at),
+    }
+}
+
+async fn whole(app: &App, row: &ConversationRow) -> ApiResult<Object> {
+    let messages = app.store().messages(row.key).await?;
+    let mut answer = summary(row);
+    answer.insert("messages", messages.iter().filter_map(shown).collect::<Vec<_>>());
+    let running = app.runs().running(row.key);
+    let mut open = Vec::new();
+    if let Some(run_id) = running {
+        answer.insert("activeRun", object! { "runId": run_id, "state": "running" });
+    } else if let Some(run_id) = app.store().waiting_run(row.key).await? {
+        let conversation = Conversation { id: row.id.clone(), messages };
+        open = conversation
+            .open_calls()
+            .into_iter()
+            .map(|c| {
+                object! {
+                    "toolCallId": &c.id, "toolName": &c.name, "arguments": &c.arguments, "runId": &run_id,
+                }
+            })
+            .collect();
+        answer.insert("activeRun", object! { "runId": run_id, "state": "waiting" });
+    }
+    answer.insert("openCalls", open);
+    answer.insert("openInterrupts", Value::Array(Vec::new()));
+    answer.insert("queue", Value::Array(Vec::new()));
+    Ok(answer)
+}
+
+/// A message as the transcript shows it: no tool results, nothing silent, and no
+/// assistant message that only calls.
+fn shown(message: &StoredMessage) -> Option<Value> {
+    let role = match message.role {
+        StoredRole::User if !message.silent => Author::User,
+        StoredRole::Assistant if !message.content.is_empty() || message.status.is_some() => Author::Assistant,
+        _ => return None,
+    };
+    let shown = ChatMessage {
+        id: message.id.clone(),
+        role,
+        content: message.content.clone(),
+        created_at: Some(clock::iso8601(message.created_at)),
+        status: message.status,
+    };
+    Some(shown.to_json())
+}

@@ -1,0 +1,69 @@
+//! The HTTP interface: one file per resource.
+
+mod anonymous;
+mod body;
+mod conversations;
+mod runs;
+mod sdkusers;
+
+use axum::Router;
+use axum::extract::{OriginalUri, Request, State};
+use axum::http::{HeaderMap, Method, Uri, header};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
+use mindset_core::json::Value;
+
+use crate::app::App;
+use crate::cors;
+use crate::error::ApiError;
+
+/// Every address of the server.
+pub(crate) fn router(app: App) -> Router {
+    Router::new()
+        .route("/healthz", only(get(healthz)))
+        .route("/v1/anonymous", only(post(anonymous::create)))
+        .route("/api/v1/appuid/{app_uid}/sdkusers/auth", only(post(sdkusers::auth)))
+        .route("/v1/agents/{agent_uid}/runs", only(post(runs::create)))
+        .route("/v1/runs/{run_id}/cancel", only(post(runs::cancel)))
+        .route("/v1/conversations", only(get(conversations::list).post(conversations::create)))
+        .route("/v1/conversations/{id}", only(get(conversations::read)))
+        .fallback(other)
+        .layer(middleware::from_fn_with_state(app.clone(), cors::layer))
+        .with_state(app)
+}
+
+/// Methods that are not there answer like every other error.
+fn only(methods: MethodRouter<App>) -> MethodRouter<App> {
+    methods.fallback(async |method: Method| ApiError::wrong_method(method.as_str()))
+}
+
+async fn healthz() -> Response {
+    json(Value::from(mindset_core::object! { "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+}
+
+/// Files, and everything that is nothing.
+async fn other(State(app): State<App>, OriginalUri(uri): OriginalUri, request: Request) -> Response {
+    let path = uri.path();
+    if path.starts_with("/v1") || path.starts_with("/api") {
+        return ApiError::unknown_route(path).into_response();
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return ApiError::wrong_method(request.method().as_str()).into_response();
+    }
+    file(&app, &uri, request.headers())
+}
+
+fn file(app: &App, uri: &Uri, headers: &HeaderMap) -> Response {
+    app.assets().answer(uri.path(), headers)
+}
+
+/// A JSON answer that no cache keeps.
+fn json(value: Value) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, value.to_string()).into_response()
+}

@@ -1,0 +1,35 @@
+//! `POST /api/v1/appuid/{appUid}/sdkusers/auth`: a token for a user of the
+//! customer, asked for by the customer's backend.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use mindset_core::object;
+
+use super::{body, json};
+use crate::app::App;
+use crate::auth::{User, check_api_key};
+use crate::clock;
+use crate::error::ApiResult;
+
+/// `{ externalId, name? }` to `{ authToken, expiresAt }`; the user is found or
+/// created.
+pub(super) async fn auth(
+    State(app): State<App>,
+    Path(app_uid): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
+    check_api_key(app.config().app(&app_uid), &headers)?;
+    let request = body::read_object(body, app.config().server.max_body).await?;
+    let external_id = body::text(&request, "externalId", 100)?;
+    if !external_id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
+        return Err(body::field("externalId may hold A-Z, a-z, 0-9, _ and - only"));
+    }
+    let name = body::optional_text(&request, "name", 200)?;
+    let id = app.store().user_by_external_id(&app_uid, external_id, name).await?;
+    let token = app.tokens().issue(&User { app: app_uid, id, anonymous: false }, clock::now());
+    let answer = object! { "authToken": token.text.expose(), "expiresAt": clock::iso8601(token.expires_at) };
+    Ok(json(answer.into()))
+}

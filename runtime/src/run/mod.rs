@@ -1,0 +1,274 @@
+//! Runs that are alive: each is a task of its own that writes a log, and every
+//! response is only a reader of that log. A page that goes away stops nothing.
+
+mod log;
+mod task;
+
+pub(crate) use log::Log;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mindset_core::agui::RunAgentInput;
+use mindset_core::error::ErrorCode;
+use mindset_core::turn::{self, Conversation, RunState, Turn};
+use tokio::sync::mpsc;
+
+use crate::auth::User;
+use crate::clock;
+use crate::config::Agent;
+use crate::error::{ApiError, ApiResult};
+use crate::ids;
+use crate::model::Model;
+use crate::store::{ConversationRow, RunStatus, Store};
+
+/// What can be said to a running run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Command {
+    /// Someone stops it.
+    Cancel,
+    /// The server is going down.
+    Shutdown,
+}
+
+/// A run that is alive, or was a moment ago.
+#[derive(Debug)]
+pub(crate) struct LiveRun {
+    /// The conversation's id.
+    pub(crate) conversation: String,
+    /// What was posted, hashed.
+    pub(crate) body_hash: String,
+    /// Its events.
+    pub(crate) log: Log,
+    conversation_key: i64,
+    commands: mpsc::UnboundedSender<Command>,
+}
+
+/// What a client wants run.
+#[derive(Debug)]
+pub(crate) struct Order<'a> {
+    /// Who asks.
+    pub(crate) user: &'a User,
+    /// The agent asked.
+    pub(crate) agent: &'a Agent,
+    /// Its model.
+    pub(crate) model: Arc<dyn Model>,
+    /// What was posted.
+    pub(crate) input: RunAgentInput,
+    /// The same, hashed: equal orders have equal hashes.
+    pub(crate) body_hash: String,
+}
+
+type RunKey = (String, String, String);
+
+/// Every live run.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    store: Store,
+    keep: Duration,
+    table: Mutex<Table>,
+    /// Held from looking for a run until it stands in the table, so that one id
+    /// never runs twice and a conversation never has two runs.
+    starting: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    runs: BTreeMap<RunKey, Arc<LiveRun>>,
+    /// The running run of each conversation.
+    busy: BTreeMap<i64, String>,
+    closing: bool,
+}
+
+impl Runs {
+    /// No runs yet. The logs of finished ones are kept for `keep`.
+    pub(crate) fn new(store: Store, keep: Duration) -> Runs {
+        Runs { store, keep, table: Mutex::default(), starting: tokio::sync::Mutex::default() }
+    }
+
+    fn table(&self) -> std::sync::MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn live(&self, user: &User, run_id: &str) -> Option<Arc<LiveRun>> {
+        self.table().runs.get(&key(user, run_id)).cloned()
+    }
+
+    /// The id of the conversation's running run.
+    pub(crate) fn running(&self, conversation: i64) -> Option<String> {
+        self.table().busy.get(&conversation).cloned()
+    }
+
+    /// Starts the run, or finds the one that was started with the same order.
+    ///
+    /// # Errors
+    /// Why it cannot run.
+    pub(crate) async fn start(self: &Arc<Runs>, order: Order<'_>) -> ApiResult<Arc<LiveRun>> {
+        let _starting = self.starting.lock().await;
+        if let Some(known) = self.find(&order).await? {
+            return Ok(known);
+        }
+        let (user, thread) = (order.user, order.input.thread_id.as_str());
+        let row = self.store.conversation(user, thread).await?;
+        if let Some(row) = &row {
+            self.check_free(row, &order)?;
+        }
+        let messages = match &row {
+            Some(row) => self.store.messages(row.key).await?,
+            None => Vec::new(),
+        };
+        let conversation = Conversation { id: thread.to_owned(), messages };
+        let agent = turn::Agent {
+            instructions: order.agent.instructions.clone(),
+            model: order.model.shown_name().to_owned(),
+            disclosure: order.model.disclosure().map(str::to_owned),
+            bounds: order.agent.bounds,
+        };
+        let (thread, run_id) = (thread.to_owned(), order.input.run_id.clone());
+        let turn = Turn::start(order.input, agent, conversation, Box::new(ids::uuid), clock::now())?;
+        let row = match row {
+            Some(row) => row,
+            None => self.new_conversation(user, &thread, &order.agent.uid).await?,
+        };
+        self.store.continue_waiting(row.key).await?;
+        self.store.add_run(user, &run_id, row.key, &order.body_hash).await?;
+        let (commands, inbox) = mpsc::unbounded_channel();
+        let run = Arc::new(LiveRun {
+            conversation: thread,
+            body_hash: order.body_hash,
+            log: Log::new(&run_id),
+            conversation_key: row.key,
+            commands,
+        });
+        self.enter(user, &run_id, &run)?;
+        task::spawn(task::Start {
+            turn,
+            model: order.model,
+            inbox,
+            run: Arc::clone(&run),
+            runs: Arc::clone(self),
+            user: user.clone(),
+            run_id,
+        });
+        Ok(run)
+    }
+
+    /// The run with the order's id, if there is or was one.
+    async fn find(&self, order: &Order<'_>) -> ApiResult<Option<Arc<LiveRun>>> {
+        let (user, run_id) = (order.user, order.input.run_id.as_str());
+        let same =
+            |conversation: &str, hash: &str| conversation == order.input.thread_id && hash == order.body_hash;
+        let conflict = || {
+            ApiError::new(
+                ErrorCode::Conflict,
+                "a run with this id was started with another body; take a new runId for a new message",
+            )
+        };
+        if let Some(run) = self.live(user, run_id) {
+            return if same(&run.conversation, &run.body_hash) { Ok(Some(run)) } else { Err(conflict()) };
+        }
+        let Some(stored) = self.store.run(user, run_id).await? else { return Ok(None) };
+        if !same(&stored.conversation, &stored.body_hash) {
+            return Err(conflict());
+        }
+        let message = "this run has ended and its events are gone; read the conversation instead";
+        Err(ApiError::new(ErrorCode::Gone, message)
+            .with("state", stored.status.as_str())
+            .with("conversationId", stored.conversation))
+    }
+
+    fn check_free(&self, row: &ConversationRow, order: &Order<'_>) -> ApiResult<()> {
+        if row.agent != order.agent.uid {
+            let message = "the conversation is with another agent; take a new threadId to talk to this one";
+            return Err(ApiError::new(ErrorCode::Conflict, message).with("agentUid", row.agent.as_str()));
+        }
+        match self.running(row.key) {
+            Some(run_id) => Err(ApiError::new(
+                ErrorCode::Busy,
+                "the conversation is answering already; wait for the end or cancel that run",
+            )
+            .with("runId", run_id)),
+            None => Ok(()),
+        }
+    }
+
+    async fn new_conversation(&self, user: &User, id: &str, agent: &str) -> ApiResult<ConversationRow> {
+        self.store.add_conversation(user, id, agent, None).await?;
+        let row = self.store.conversation(user, id).await?;
+        row.ok_or_else(|| ApiError::new(ErrorCode::ServerError, "the conversation was not stored; try again"))
+    }
+
+    fn enter(&self, user: &User, run_id: &str, run: &Arc<LiveRun>) -> ApiResult<()> {
+        let mut table = self.table();
+        if table.closing {
+            return Err(ApiError::new(
+                ErrorCode::ServerError,
+                "the server is shutting down; try again in a moment",
+            ));
+        }
+        table.busy.insert(run.conversation_key, run_id.to_owned());
+        table.runs.insert(key(user, run_id), Arc::clone(run));
+        Ok(())
+    }
+
+    /// The run is over: its conversation is free, its log stays for a while.
+    fn leave(self: &Arc<Runs>, user: &User, run_id: &str, run: &LiveRun) {
+        self.table().busy.remove(&run.conversation_key);
+        let (runs, key, keep) = (Arc::clone(self), key(user, run_id), self.keep);
+        tokio::spawn(async move {
+            tokio::time::sleep(keep).await;
+            runs.table().runs.remove(&key);
+        });
+    }
+
+    /// Stops a run; one that waits for the client's tools is closed. Gives how it
+    /// stands then.
+    ///
+    /// # Errors
+    /// There is no such run, or the database failed.
+    pub(crate) async fn cancel(&self, user: &User, run_id: &str) -> ApiResult<RunStatus> {
+        if let Some(run) = self.live(user, run_id).filter(|r| r.log.state().is_none()) {
+            // A closed channel means it has ended by itself meanwhile.
+            let _ = run.commands.send(Command::Cancel);
+            let _ = tokio::time::timeout(Duration::from_secs(5), run.log.ended()).await;
+        }
+        let _starting = self.starting.lock().await;
+        let stored = self.store.run(user, run_id).await?.ok_or_else(|| {
+            ApiError::new(ErrorCode::NotFound, "there is no run with this id; it may never have started")
+        })?;
+        if stored.status != RunStatus::Ended(RunState::Waiting) {
+            return Ok(stored.status);
+        }
+        let messages = self.store.messages(stored.conversation_key).await?;
+        let conversation = Conversation { id: stored.conversation, messages };
+        let closed = conversation.cancel_open_calls(run_id, &mut ids::uuid, clock::now());
+        self.store.append(stored.conversation_key, &closed).await?;
+        self.store.end_run(user, run_id, RunState::Cancelled).await?;
+        Ok(RunStatus::Ended(RunState::Cancelled))
+    }
+
+    /// Ends every run, as interrupted, and waits until they have, at most `patience`.
+    pub(crate) async fn shutdown(&self, patience: Duration) {
+        let runs: Vec<Arc<LiveRun>> = {
+            let mut table = self.table();
+            table.closing = true;
+            table.runs.values().cloned().collect()
+        };
+        let all = async {
+            for run in &runs {
+                let _ = run.commands.send(Command::Shutdown);
+            }
+            for run in runs {
+                run.log.ended().await;
+            }
+        };
+        if tokio::time::timeout(patience, all).await.is_err() {
+            tracing::warn!("some runs did not end in time");
+        }
+    }
+}
+
+fn key(user: &User, run_id: &str) -> RunKey {
+    (user.app.clone(), user.id.clone(), run_id.to_owned())
+}
