@@ -12,12 +12,12 @@ use crate::error::{ErrorCode, ErrorInfo};
 impl Session {
     pub(super) fn running_arrival(
         &mut self,
-        running: Box<Running>,
+        running: Running,
         fetch: FetchId,
         arrival: Arrival<'_>,
         now: Millis,
     ) {
-        let Running { turn, phase } = *running;
+        let Running { turn, phase } = running;
         match phase {
             Phase::SignIn(SignIn::Server(exchange)) if exchange.fetch == fetch => {
                 self.renewal_arrival(turn, exchange, arrival, now);

@@ -138,7 +138,7 @@ impl Session {
         }
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Starting(starting) => self.starting_arrival(starting, fetch, arrival, now),
-            State::Running(running) => self.running_arrival(running, fetch, arrival, now),
+            State::Running(running) => self.running_arrival(*running, fetch, arrival, now),
             State::Stopping(stopping) => self.stopping_arrival(stopping, fetch, arrival, now),
             other => self.state = other,
         }
