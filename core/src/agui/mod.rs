@@ -5,6 +5,7 @@
 //! with a warning, a known field of the wrong type is fatal, unknown fields are
 //! ignored.
 
+mod chunk;
 mod decode;
 mod encode;
 mod event;
