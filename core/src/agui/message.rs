@@ -55,16 +55,22 @@ fn read_message(role: Role, f: &mut Fields<'_>) -> Message {
     }
     message.content = match f.get("content") {
         None if role == Role::Assistant => None,
-        Some(Value::String(text)) => Some(Content::Text(text.clone())),
-        _ => Some(Content::Parts(read_parts(f, "content"))),
+        Some(Value::Array(_)) if matches!(role, Role::User | Role::Tool) => {
+            Some(Content::Parts(read_parts(f, "content")))
+        }
+        _ => Some(Content::Text(Field::read(f, "content"))),
     };
-    message.name = Field::read(f, "name");
-    message.error = Field::read(f, "error");
     message.encrypted_value = Field::read(f, "encryptedValue");
-    message.tool_calls = Field::read(f, "toolCalls");
-    message.tool_call_id = Field::read(f, "toolCallId");
-    if role == Role::Tool && message.tool_call_id.is_none() {
-        f.fail("toolCallId", "a string");
+    match role {
+        Role::Tool => {
+            message.tool_call_id = Some(Field::read(f, "toolCallId"));
+            message.error = Field::read(f, "error");
+        }
+        Role::Reasoning => {}
+        _ => message.name = Field::read(f, "name"),
+    }
+    if role == Role::Assistant {
+        message.tool_calls = Field::read(f, "toolCalls");
     }
     message
 }

@@ -126,6 +126,33 @@ fn a_known_member_of_the_wrong_type_is_fatal() {
 }
 
 #[test]
+fn a_known_member_of_a_message_is_held_to_its_type() {
+    for message in samples::input().messages {
+        let input = RunAgentInput { messages: vec![message.clone()], ..RunAgentInput::default() };
+        let good = encode_input(&input).as_object().unwrap().clone();
+        let name = message.role.as_str();
+        let name = [&name[..1].to_uppercase(), &name[1..], "Message"].concat();
+        let definition = definition(&name);
+        let own = definition.get("properties").unwrap().as_object().unwrap().iter().map(|(key, _)| key);
+        let required = strings(definition.get("required"));
+        for key in own.chain(["id", "metadata"]) {
+            for (wrong, fatal) in [("7", true), ("null", required.iter().any(|r| r == key))] {
+                let mut bad = good.clone();
+                let Some(Value::Array(messages)) = bad.get_mut("messages") else { panic!("{bad}") };
+                let mut message = messages[0].as_object().unwrap().clone();
+                message.insert(key, parse(wrong).unwrap());
+                messages[0] = message.into();
+                let result = decode_input(&bad.clone().into());
+                assert_eq!(result.is_err(), fatal, "{bad}");
+                if let Err(DecodeError::Malformed(text)) = result {
+                    assert!(text.starts_with(&["/messages/0/", key, ": "].concat()), "{bad}: {text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn unknown_members_are_ignored() {
     for event in samples::events() {
         let mut more = encode_event(&event).as_object().unwrap().clone();

@@ -90,7 +90,7 @@ fn soak_agrees_with_chromium_at_many_splits() {
     if std::env::var_os("MINDSET_SOAK").is_none() {
         return;
     }
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut seed = mindset_conformance::seed();
     let mut below = |n: usize| {
         seed ^= seed << 13;
         seed ^= seed >> 7;
