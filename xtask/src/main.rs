@@ -11,7 +11,6 @@ mod bundle;
 mod counts;
 mod demo;
 mod names;
-mod packaging;
 mod settings;
 mod setup;
 mod shell;

@@ -13,7 +13,7 @@ use crate::settings::Settings;
 use crate::shell::Shell;
 use crate::suite::{Kind, Stage};
 use crate::tools::{node, with};
-use crate::{build, packaging, setup, size};
+use crate::{build, setup, size};
 
 /// All stages.
 pub(crate) const STAGES: &[Stage] = &[
@@ -29,7 +29,7 @@ pub(crate) const STAGES: &[Stage] = &[
     tests("tests of the SDK, Chromium", sdk_in_chromium),
     tests("browser tests", |shell, _| node_tests(shell, "tests/browser")),
     tests("end-to-end tests", |shell, _| node_tests(shell, "tests/e2e")),
-    tests("packaging", |shell, _| packaging::check(shell)),
+    tests("packaging", |shell, _| node_tests(shell, "tests/packaging")),
     check("size", size::check),
     check("doc", |shell, _| {
         let mut command = shell.cargo(&["doc", "--workspace", "--no-deps"]);
