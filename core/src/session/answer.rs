@@ -25,6 +25,13 @@ impl Session {
             Phase::Posted(exchange) if exchange.fetch == fetch => {
                 self.posted_arrival(turn, exchange, arrival, now);
             }
+            Phase::Clearing(mut exchange) if exchange.fetch == fetch => {
+                if exchange.take(arrival).is_some() {
+                    return self.post(turn, now);
+                }
+                let phase = Phase::Clearing(exchange);
+                self.state = State::Running(Box::new(Running { turn, phase }));
+            }
             Phase::Streaming { fetch: ours, mut stream, .. } if ours == fetch => match arrival {
                 Arrival::Bytes(bytes) => {
                     stream.push(bytes);
@@ -46,6 +53,7 @@ impl Session {
             && exchange.status == 0
             && exchange::is_event_stream(content_type)
         {
+            self.transcript.given_up = None;
             return self.stream_on(turn, exchange.fetch, Box::new(Stream::new()), now);
         }
         match exchange.take(arrival) {
@@ -53,7 +61,7 @@ impl Session {
                 let phase = Phase::Posted(exchange);
                 self.state = State::Running(Box::new(Running { turn, phase }));
             }
-            Some(Err(failure)) => self.end_turn(turn, Ending::failed(fault::unreachable(&failure)), now),
+            Some(Err(failure)) => self.give_up(turn, fault::unreachable(&failure), now),
             Some(Ok(())) => self.refused(turn, &exchange, now),
         }
     }
@@ -61,7 +69,7 @@ impl Session {
     /// The answer to a run is no stream.
     pub(super) fn refused(&mut self, mut turn: Turn, exchange: &Exchange, now: Millis) {
         if exchange.status == 0 {
-            return self.end_turn(turn, Ending::failed(fault::cut_off()), now);
+            return self.give_up(turn, fault::cut_off(), now);
         }
         let may_renew = self.token.is_some() || self.config.page_auth;
         if exchange.status == 401 && !turn.renewed && may_renew {
@@ -71,6 +79,14 @@ impl Session {
             return;
         }
         let error = fault::refused(exchange.status, &exchange.content_type, &exchange.body);
+        if error.code == ErrorCode::Busy
+            && let Some(run_id) = self.transcript.given_up.take()
+        {
+            let until = now.saturating_add(self.config.timing.request);
+            let phase = Phase::Clearing(Exchange::new(self.cancel(&run_id), until));
+            self.state = State::Running(Box::new(Running { turn, phase }));
+            return;
+        }
         self.end_turn(turn, end::refusal(error, exchange.status), now);
     }
 
@@ -139,7 +155,8 @@ impl Session {
                 self.out.abort(exchange.fetch);
             }
             Phase::Streaming { fetch, .. } => self.out.abort(*fetch),
-            Phase::SignIn(SignIn::Page) => {}
+            // A cancel may go on: nobody wants that run.
+            Phase::SignIn(SignIn::Page) | Phase::Clearing(_) => {}
         }
     }
 
@@ -155,15 +172,17 @@ impl Session {
                 let message = "The connection went silent before the answer was whole. Try again.";
                 self.give_up(turn, ErrorInfo::new(ErrorCode::Network, message), now);
             }
+            Phase::Clearing(_) => self.post(turn, now),
             Phase::SignIn(_) => self.end_turn(turn, Ending::failed(fault::timed_out()), now),
         }
     }
 
-    /// Ends a turn whose run may still be at work: told of as failed here, it must
-    /// not go on there and keep the conversation busy.
+    /// Ends a turn whose run may still be at work. The server is left to finish it,
+    /// as with every reader that goes away, until the next message finds it in the
+    /// way.
     fn give_up(&mut self, turn: Turn, error: ErrorInfo, now: Millis) {
         if self.config.protocol == Protocol::Mindset {
-            self.cancel(&turn.run_id);
+            self.transcript.given_up = Some(turn.run_id.clone());
         }
         self.end_turn(turn, Ending::failed(error), now);
     }

@@ -69,6 +69,9 @@ pub(super) enum Phase {
     SignIn(SignIn),
     /// Posted; the answer is not there, or is no stream.
     Posted(Exchange),
+    /// An earlier run, given up here, keeps the conversation busy: its cancel is on
+    /// its way.
+    Clearing(Exchange),
     /// The answer arrives.
     Streaming {
         fetch: FetchId,

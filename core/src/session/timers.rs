@@ -22,7 +22,7 @@ impl Session {
             State::Failed(failed) => failed.until,
             State::Running(running) => match &running.phase {
                 Phase::SignIn(sign_in) => sign_in_deadline(sign_in),
-                Phase::Posted(exchange) => Some(exchange.until),
+                Phase::Posted(exchange) | Phase::Clearing(exchange) => Some(exchange.until),
                 Phase::Streaming { until, .. } => Some(*until),
             },
             State::Stopping(stopping) => Some(stopping.until),
@@ -51,6 +51,7 @@ impl Session {
                 if stopping.again {
                     self.cancel(&stopping.turn.run_id);
                 }
+                self.transcript.given_up = Some(stopping.turn.run_id.clone());
                 self.end_turn(stopping.turn, Ending::Stopped { effects: Vec::new() }, now);
             }
             other => self.state = other,

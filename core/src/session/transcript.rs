@@ -18,6 +18,8 @@ pub(super) struct Transcript {
     pub(super) history: Vec<Message>,
     /// The last turn, if it can be sent again.
     pub(super) failed: Option<Failed>,
+    /// The run of a turn that ended here, while the server may still work on it.
+    pub(super) given_up: Option<String>,
 }
 
 /// A turn that failed or was stopped.

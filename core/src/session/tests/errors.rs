@@ -120,7 +120,6 @@ fn a_stream_cut_after_any_byte() {
         } else {
             bench.fail()
         }
-        assert_eq!(bench.last(FetchPurpose::Cancel).purpose, FetchPurpose::Cancel);
         let text: String = bench.session.messages()[1..].iter().map(|m| m.content.as_str()).collect();
         assert!("Hello".starts_with(&text));
         failed(&mut bench, Reason::Interrupted, ErrorCode::Network);
@@ -268,4 +267,38 @@ fn a_renewal_that_fails() {
     bench.answer_json(401, "{}");
     bench.fail();
     assert_eq!(bench.result().error.as_ref().map(|e| e.code), Some(ErrorCode::Network));
+}
+
+#[test]
+fn a_run_given_up_does_not_stay_in_the_way() {
+    let busy = r#"{"error":{"code":"busy","message":"The conversation is answering already."}}"#;
+    for cancel_answers in [true, false] {
+        let mut bench = Bench::ready();
+        bench.send(1, "hi");
+        let first = body(&bench.last(FetchPurpose::Run));
+        bench.head(200, "text/event-stream");
+        bench.event(STARTED);
+        bench.fail();
+        // The server does not know that nobody listens; the next message ends that.
+        bench.input(Input::Retry { id: SendId(2) });
+        let second = bench.last(FetchPurpose::Run);
+        bench.answer_json(409, busy);
+        let cancel = bench.last(FetchPurpose::Cancel);
+        assert!(cancel.url.contains(first.get("runId").and_then(Value::as_str).unwrap()));
+        if cancel_answers {
+            bench.input(Input::Head { fetch: cancel.id, status: 200, content_type: "application/json" });
+            bench.input(Input::End { fetch: cancel.id, result: Ok(()) });
+        } else {
+            bench.pass(30_000);
+        }
+        assert_eq!(bench.last(FetchPurpose::Run).body, second.body);
+        bench.stream(HELLO);
+        assert_eq!(bench.story().last().unwrap(), "settle 2 finished");
+    }
+    // A run of somebody else is left alone, and one cancel is enough.
+    let mut bench = Bench::ready();
+    bench.send(1, "hi");
+    bench.answer_json(409, busy);
+    assert_eq!(bench.run_error().reason, Reason::Internal);
+    assert!(bench.requests().iter().all(|r| r.purpose != FetchPurpose::Cancel));
 }

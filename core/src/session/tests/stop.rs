@@ -207,3 +207,15 @@ fn what_waits_for_idle_follows_a_stopped_turn() {
     let settled: Vec<_> = bench.results().iter().map(|(id, r)| (*id, r.status)).collect();
     assert_eq!(settled, [(1, TurnStatus::Aborted), (2, TurnStatus::Finished)]);
 }
+
+#[test]
+fn while_an_earlier_run_is_cleared_away() {
+    let mut bench = Bench::ready();
+    bench.send(0, "hi");
+    bench.fail();
+    bench.send(1, "again");
+    bench.answer_json(409, r#"{"error":{"code":"busy","message":"m"}}"#);
+    bench.input(Input::Stop);
+    assert!(bench.aborted().is_empty());
+    aborted(&mut bench);
+}
