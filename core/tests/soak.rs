@@ -1,16 +1,19 @@
-//! Random conversations over a random network. `MINDSET_SOAK=1` makes it long; a
-//! failure names its seed, and `MINDSET_SOAK_SEED` plays just that one.
+//! Random conversations over a random network. `MINDSET_SOAK=1` makes it long. A
+//! failure names its seed; with that as `MINDSET_SEED` it comes first.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(missing_docs, unreachable_pub)]
 
 #[allow(dead_code, unused_imports)]
 mod pair;
 
-use mindset_core::agui::Tool;
-use mindset_core::event::Reason;
+use mindset_core::agui::{Message, Role, RunAgentInput, Tool};
+use mindset_core::event::{MessageStatus, Reason};
 use mindset_core::session::{FetchPurpose, SendId, SendOptions, TurnStatus};
-use mindset_core::turn::{ModelEvent, ModelFailure, ModelRequest, ModelUsage};
-use pair::{Canned, Cut, Pair, ScriptedModel, config};
+use mindset_core::turn::{
+    Agent, Conversation, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelUsage, Output,
+    StoredCall, StoredMessage, StoredRole, Turn,
+};
+use pair::{Canned, Cut, Pair, ScriptedModel, check_request, config};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -171,14 +174,55 @@ fn settle(pair: &mut Pair, dice: &mut Dice, send: SendId) -> bool {
     finished
 }
 
+/// A conversation as a store that went through a lot may hold it.
+fn any_store(dice: &mut Dice) -> Vec<StoredMessage> {
+    let call_ids = ["c1", "c2", "c3", ""];
+    let message = |n: u64| {
+        let role = dice.pick(&[StoredRole::User, StoredRole::Assistant, StoredRole::Tool]);
+        let mut message = StoredMessage::new(format!("m{n}"), "r0", role, dice.pick(&PIECES), n);
+        for _ in 0..dice.below(4) {
+            let (id, name) = (dice.pick(&call_ids).into(), dice.pick(&["look", "", "a.b"]).into());
+            message.calls.push(StoredCall { id, name, arguments: dice.pick(&ARGUMENTS).into() });
+        }
+        message.call_id = dice.pick(&[None, Some("c1"), Some("c2"), Some("c9")]).map(str::to_owned);
+        message.status = dice.pick(&[None, None, Some(MessageStatus::Error), Some(MessageStatus::Stopped)]);
+        message
+    };
+    (0..8).map(message).collect()
+}
+
+#[test]
+fn whatever_is_stored_takes_the_next_message() {
+    for seed in seeds() {
+        let messages = any_store(&mut Dice(seed));
+        let input = RunAgentInput {
+            thread_id: "t".into(),
+            run_id: "r".into(),
+            messages: vec![Message::text("new", Role::User, "And now?")],
+            ..RunAgentInput::default()
+        };
+        let conversation = Conversation { id: "t".into(), messages };
+        let mut n = 0;
+        let ids = Box::new(move || {
+            n += 1;
+            format!("fresh{n}")
+        });
+        let mut turn = Turn::start(input, Agent::default(), conversation, ids, 9).unwrap();
+        let request = std::iter::from_fn(|| turn.poll_output())
+            .find_map(|output| if let Output::CallModel(request) = output { Some(request) } else { None });
+        let request = request.unwrap_or_else(|| panic!("no model call, seed {seed}"));
+        check_request(&request);
+        assert_eq!(request.messages.last(), Some(&ModelMessage::User("And now?".into())));
+    }
+}
+
 #[cfg(not(target_arch = "wasm32"))]
 fn seeds() -> std::ops::Range<u64> {
     #[allow(clippy::disallowed_methods)]
     let env = |name: &str| std::env::var(name).ok();
-    if let Some(seed) = env("MINDSET_SOAK_SEED").and_then(|s| s.parse().ok()) {
-        return seed..seed + 1;
-    }
-    0..if env("MINDSET_SOAK").is_some() { 20_000 } else { 400 }
+    let first = env("MINDSET_SEED").and_then(|s| s.parse().ok()).unwrap_or(0);
+    let count = if env("MINDSET_SOAK").is_some() { 20_000 } else { 400 };
+    first..first.saturating_add(count)
 }
 
 #[cfg(target_arch = "wasm32")]
@@ -186,17 +230,21 @@ fn seeds() -> std::ops::Range<u64> {
     0..400
 }
 
-#[test]
-fn soak() {
-    struct Name(u64);
-    impl Drop for Name {
-        fn drop(&mut self) {
-            eprintln!("soak: the last seed was {}", self.0);
+/// Tells the seed when a test panics.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("failed with seed {}", self.0);
         }
     }
-    let mut name = Name(0);
+}
+
+#[test]
+fn soak() {
     for seed in seeds() {
-        name.0 = seed;
+        let _named = Named(seed);
         play(seed);
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn model_messages(stored: &[StoredMessage]) -> Vec<ModelMessage> {
     let mut out = Vec::new();
     for (at, message) in stored.iter().enumerate() {
         match message.role {
+            StoredRole::User if message.content.trim().is_empty() => {}
             StoredRole::User => out.push(ModelMessage::User(message.content.clone())),
             StoredRole::Assistant => {
                 let calls: &[StoredCall] = if message.status.is_none() { &message.calls } else { &[] };
@@ -170,7 +171,8 @@ mod tests {
         half.provider_state = Some(object! { "signature": "x" });
         let mut nothing = half.clone();
         nothing.content = " ".into();
-        let stored = [message(StoredRole::User, "hi"), half, result("c1", "x"), nothing];
+        let blank = message(StoredRole::User, "\n");
+        let stored = [message(StoredRole::User, "hi"), blank, half, result("c1", "x"), nothing];
         assert_eq!(sketch(&stored), ["u:hi", "a:so far[]"]);
         let states = model_messages(&stored);
         assert!(states.iter().all(|m| !matches!(m, ModelMessage::Assistant { provider_state: Some(_), .. })));

@@ -9,7 +9,7 @@ mod network;
 mod page;
 mod server;
 
-pub use model::{ScriptedModel, Step, call, text};
+pub use model::{ScriptedModel, Step, call, check_request, text};
 pub use network::{Cut, Network};
 pub use page::{Heard, Page};
 pub use server::{Canned, Server};

@@ -110,7 +110,7 @@ impl ScriptedModel {
 
 /// What providers insist on: each call has its one result right behind its
 /// message, and nothing else has one.
-fn check_request(request: &ModelRequest) {
+pub fn check_request(request: &ModelRequest) {
     let mut open: VecDeque<&str> = VecDeque::new();
     for message in &request.messages {
         if let ModelMessage::Tool { call_id, .. } = message {
