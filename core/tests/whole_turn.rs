@@ -115,9 +115,25 @@ fn silence_past_the_heartbeat_is_a_broken_connection() {
     let result = pair.ask("go");
     assert_eq!(result.status, TurnStatus::Error);
     assert_eq!(pair.page().transcript(), ["user: go"]);
-    // The server never noticed, and the truth is in its store.
-    assert_eq!(pair.server.ended, [RunState::Finished]);
-    assert_eq!(pair.server.transcript(), ["user: go", "assistant: Too late."]);
+    // What the page gave up is not worth the model's time.
+    assert_eq!(pair.server.ended, [RunState::Cancelled]);
+    assert_eq!(pair.server.transcript(), ["user: go"]);
+}
+
+#[test]
+fn retry_at_once_after_a_broken_stream_is_not_busy() {
+    let slow = Step::says("One two three four").slowly(100);
+    let mut pair = Pair::new(ScriptedModel::new([slow, Step::says("Whole.")]));
+    pair.network.latency = 30;
+    pair.network.cut = Some(pair::Cut { after: 600, clean: false });
+    let send = pair.send("count");
+    while !pair.page().settled(send) {
+        pair.drive_for(1);
+    }
+    assert_eq!(pair.page().result(send).status, TurnStatus::Error);
+    assert_eq!(pair.retry().text.as_deref(), Some("Whole."));
+    assert_eq!(pair.server.ended, [RunState::Cancelled, RunState::Finished]);
+    assert_eq!(pair.server.stored(), ["user: count", "assistant: Whole."]);
 }
 
 #[test]
