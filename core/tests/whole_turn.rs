@@ -115,13 +115,13 @@ fn silence_past_the_heartbeat_is_a_broken_connection() {
     let result = pair.ask("go");
     assert_eq!(result.status, TurnStatus::Error);
     assert_eq!(pair.page().transcript(), ["user: go"]);
-    // What the page gave up is not worth the model's time.
-    assert_eq!(pair.server.ended, [RunState::Cancelled]);
-    assert_eq!(pair.server.transcript(), ["user: go"]);
+    // The server never noticed, and the truth is in its store.
+    assert_eq!(pair.server.ended, [RunState::Finished]);
+    assert_eq!(pair.server.transcript(), ["user: go", "assistant: Too late."]);
 }
 
 #[test]
-fn retry_at_once_after_a_broken_stream_is_not_busy() {
+fn retry_at_once_after_a_broken_stream_clears_the_old_run() {
     let slow = Step::says("One two three four").slowly(100);
     let mut pair = Pair::new(ScriptedModel::new([slow, Step::says("Whole.")]));
     pair.network.latency = 30;
