@@ -1,2 +1,22 @@
-//! The SDK: `<mindset-agent>` and the UI-less client, as a thin browser adapter
-//! over `mindset-core`.
+//! The SDK: `<mindset-agent>`, as a thin browser adapter over `mindset-core`.
+//!
+//! The core decides, this crate does: [`Agent`] is the handle that the custom
+//! element forwards to, `driver` moves one session, `effects` performs what it
+//! asks for, `dom` draws. The element's class and the loader of this module are
+//! JavaScript (`src/element/*.js`) and hold no state of a conversation.
+
+mod convert;
+mod dom;
+mod driver;
+mod effects;
+mod element;
+mod error;
+mod guard;
+mod page;
+
+pub use element::Agent;
+pub use page::{init, install};
+
+#[cfg(test)]
+#[cfg(target_arch = "wasm32")]
+wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

@@ -1,0 +1,216 @@
+//! Moves one session: takes an input, performs every output, arms one timer.
+//!
+//! Two rules make it safe to call from anywhere. No borrow of the session is alive
+//! while JavaScript runs. And the drain is not re-entrant: a listener that calls
+//! back into the element has its input handled, and refused if need be, at once,
+//! but the effects are performed by the drain that is already running, so every
+//! listener sees events in the order in which they happened.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use js_sys::{Date, Function};
+use mindset_core::Millis;
+use mindset_core::event::RuntimeEvent;
+use mindset_core::session::{Config, DomEvent, Input, Output, Refused, SendId, Session};
+use wasm_bindgen::JsValue;
+use web_sys::HtmlElement;
+
+use crate::convert;
+use crate::dom::View;
+use crate::effects::fetch::{self, Fetches};
+use crate::effects::timer::Timer;
+use crate::effects::{event, storage};
+use crate::page;
+
+/// One element's session and everything its effects need.
+pub(crate) struct Driver {
+    /// The element.
+    pub(crate) host: HtmlElement,
+    /// Requests under way.
+    pub(crate) fetches: Fetches,
+    /// What is drawn.
+    pub(crate) view: View,
+    /// Which of the page's tokens the session got last.
+    pub(crate) token_seen: Cell<u32>,
+    session: RefCell<Session>,
+    draining: Cell<bool>,
+    ended: Cell<bool>,
+    timer: Timer,
+    storage_key: RefCell<String>,
+    next_send: Cell<u32>,
+    sends: RefCell<Vec<(SendId, Function)>>,
+    stops: RefCell<Vec<Function>>,
+}
+
+impl Driver {
+    /// A driver whose session waits for its configuration.
+    pub(crate) fn new(host: HtmlElement) -> Rc<Driver> {
+        Rc::new_cyclic(|this| Driver {
+            host,
+            fetches: Fetches::default(),
+            view: View::new(this.clone()),
+            token_seen: Cell::new(0),
+            session: RefCell::new(Session::new(Box::new(page::random_id))),
+            draining: Cell::new(false),
+            ended: Cell::new(false),
+            timer: Timer::new(this.clone()),
+            storage_key: RefCell::default(),
+            next_send: Cell::new(0),
+            sends: RefCell::default(),
+            stops: RefCell::default(),
+        })
+    }
+
+    /// Handles one input and performs what follows from it.
+    ///
+    /// # Errors
+    /// What the session refuses; nothing was changed then.
+    pub(crate) fn step(self: &Rc<Driver>, input: Input<'_>) -> Result<(), Refused> {
+        if self.ended.get() {
+            return Ok(());
+        }
+        self.session.borrow_mut().handle(input, now())?;
+        self.drain();
+        Ok(())
+    }
+
+    /// [`step`](Self::step) for inputs that no session refuses.
+    pub(crate) fn feed(self: &Rc<Driver>, input: Input<'_>) {
+        // Only calls of the page are refused; an effect's answer has no caller.
+        let _ = self.step(input);
+    }
+
+    /// Starts, or starts again with another configuration.
+    pub(crate) fn start(self: &Rc<Driver>, mut config: Config) {
+        let key = storage::key(&config);
+        config.anonymous_key = storage::read(&key);
+        self.storage_key.replace(key);
+        self.feed(Input::Start(config));
+    }
+
+    /// Gives the session an input that ends in a [`TurnResult`], to be handed to
+    /// `settle`.
+    ///
+    /// [`TurnResult`]: mindset_core::session::TurnResult
+    ///
+    /// # Errors
+    /// What the session refuses; `settle` is not kept then.
+    pub(crate) fn send<'a>(
+        self: &Rc<Driver>,
+        settle: Option<Function>,
+        input: impl FnOnce(SendId) -> Input<'a>,
+    ) -> Result<(), Refused> {
+        let id = SendId(self.next_send.get());
+        self.next_send.set(id.0.wrapping_add(1));
+        if let Some(settle) = settle {
+            self.sends.borrow_mut().push((id, settle));
+        }
+        let result = self.step(input(id));
+        if result.is_err() {
+            self.sends.borrow_mut().retain(|(kept, _)| *kept != id);
+        }
+        result
+    }
+
+    /// The timer fired.
+    pub(crate) fn tick(self: &Rc<Driver>) {
+        self.timer.fired();
+        self.feed(Input::Tick);
+    }
+
+    /// Ends the running turn; `settle` is called when no turn runs any more.
+    pub(crate) fn stop(self: &Rc<Driver>, settle: Option<Function>) {
+        self.stops.borrow_mut().extend(settle);
+        self.feed(Input::Stop);
+    }
+
+    /// Whether a turn runs or a sent message waits for one.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.session.borrow().is_busy()
+    }
+
+    /// Looks at the session without changing it. `look` must not run JavaScript.
+    pub(crate) fn session<T>(&self, look: impl FnOnce(&Session) -> T) -> T {
+        look(&self.session.borrow())
+    }
+
+    /// The element is gone: drops requests, timer and panel, settles what waits.
+    pub(crate) fn end(&self) {
+        if self.ended.replace(true) {
+            return;
+        }
+        self.fetches.abort_all();
+        self.timer.disarm();
+        self.view.remove();
+        let gone = mindset_core::object! { "status": "aborted", "conversationId": "", "runId": "" };
+        for (_, settle) in self.sends.take() {
+            call(&settle, &convert::plain(&gone));
+        }
+        for settle in self.stops.take() {
+            call(&settle, &JsValue::UNDEFINED);
+        }
+    }
+
+    // Nothing in here may return early past the flag.
+    fn drain(self: &Rc<Driver>) {
+        if self.draining.replace(true) {
+            return;
+        }
+        while let Some(output) = self.poll() {
+            self.perform(output);
+        }
+        self.draining.set(false);
+        if !self.stops.borrow().is_empty() && !self.is_busy() {
+            for settle in self.stops.take() {
+                call(&settle, &JsValue::UNDEFINED);
+            }
+        }
+        if !self.ended.get() {
+            self.timer.arm(self.session.borrow().poll_timeout(), now());
+        }
+    }
+
+    fn poll(&self) -> Option<Output> {
+        if self.ended.get() {
+            return None;
+        }
+        self.session.borrow_mut().poll_output()
+    }
+
+    fn perform(self: &Rc<Driver>, output: Output) {
+        match output {
+            Output::NeedToken { fresh } => page::need_token(self, fresh),
+            Output::Fetch(request) => fetch::start(self, &request),
+            Output::Abort(id) => self.fetches.abort(id),
+            Output::Event(event) => {
+                // Who hears that the answer is whole finds it whole in the panel.
+                if matches!(event, DomEvent::Runtime(RuntimeEvent::Complete { .. })) {
+                    self.view.flush();
+                }
+                event::dispatch(&self.host, &event);
+            }
+            Output::Patch(patch) => self.view.apply(patch),
+            Output::Settle { send, result } => {
+                let settle = {
+                    let mut sends = self.sends.borrow_mut();
+                    sends.iter().position(|(id, _)| *id == send).map(|at| sends.swap_remove(at).1)
+                };
+                if let Some(settle) = settle {
+                    call(&settle, &convert::plain(&result.to_json()));
+                }
+            }
+            Output::StoreAnonymousKey(value) => storage::write(&self.storage_key.borrow(), &value),
+        }
+    }
+}
+
+fn call(function: &Function, argument: &JsValue) {
+    // A promise's own resolve function: it does not throw.
+    let _ = function.call1(&JsValue::UNDEFINED, argument);
+}
+
+/// The adapter's clock.
+pub(crate) fn now() -> Millis {
+    Date::now() as Millis
+}

@@ -1,0 +1,7 @@
+//! What a session asks for, one file per kind of output. Nothing in here calls the
+//! machine from inside an effect; answers come back as inputs.
+
+pub(crate) mod event;
+pub(crate) mod fetch;
+pub(crate) mod storage;
+pub(crate) mod timer;

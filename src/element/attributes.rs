@@ -1,0 +1,81 @@
+//! The attributes of an element and the session's configuration that follows from
+//! them and from the page's.
+
+use mindset_core::error::ErrorInfo;
+use mindset_core::session::{Config, Timing};
+use web_sys::Element;
+
+use crate::error::invalid_config;
+use crate::page::{self, Init};
+
+/// The attributes as they stand. A kebab-case spelling wins over a camelCase one.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub(crate) struct Attributes {
+    /// `agent-uid`.
+    pub(crate) agent_uid: Option<String>,
+    /// `app-uid`.
+    pub(crate) app_uid: Option<String>,
+    /// `server`.
+    pub(crate) server: Option<String>,
+    /// `headless`.
+    pub(crate) headless: bool,
+    /// `heading`.
+    pub(crate) heading: Option<String>,
+    /// `placeholder`.
+    pub(crate) placeholder: Option<String>,
+}
+
+impl Attributes {
+    /// Reads them all.
+    pub(crate) fn read(element: &Element) -> Attributes {
+        let filled = |kebab: &str, camel: &str| {
+            element
+                .get_attribute(kebab)
+                .or_else(|| element.get_attribute(camel))
+                .map(|value| value.trim().to_owned())
+                .filter(|value| !value.is_empty())
+        };
+        Attributes {
+            agent_uid: filled("agent-uid", "agentuid"),
+            app_uid: filled("app-uid", "appuid"),
+            server: filled("server", "server"),
+            headless: element
+                .get_attribute("headless")
+                .is_some_and(|value| !value.eq_ignore_ascii_case("false")),
+            heading: filled("heading", "heading"),
+            placeholder: filled("placeholder", "placeholder"),
+        }
+    }
+
+    /// What the session needs, or `None` while neither `init` nor an `app-uid` has
+    /// said which application this is.
+    ///
+    /// # Errors
+    /// `invalid-config` naming the attribute.
+    pub(crate) fn config(&self, init: Option<&Init>) -> Result<Option<Config>, ErrorInfo> {
+        let protocol = init.map(|init| init.protocol).unwrap_or_default();
+        let Some(app_uid) = self.app_uid.clone().or_else(|| init.map(|init| init.app_uid.clone())) else {
+            return Ok(None);
+        };
+        let agent_uid = self.agent_uid.clone().unwrap_or_default();
+        let server = match &self.server {
+            Some(text) => page::absolute(text).ok_or_else(|| {
+                invalid_config("the attribute server is no http or https URL; write it as https://host")
+            })?,
+            None => init.map(|init| init.server.clone()).or_else(page::default_server).ok_or_else(|| {
+                invalid_config("the server is not known: call init with server, or set the attribute server")
+            })?,
+        };
+        let page_auth = init.is_some_and(|init| init.app_uid == app_uid && init.trusts(&server));
+        Ok(Some(Config {
+            server,
+            protocol,
+            app_uid,
+            agent_uid,
+            page_auth,
+            anonymous_key: None,
+            client_id: page::client_id(),
+            timing: init.map_or_else(Timing::default, |init| init.timing),
+        }))
+    }
+}
