@@ -1,0 +1,193 @@
+// Fetches, compiles and starts the wasm module, for every element of the page at
+// once: one instance, replaced by one fresh instance if it ever traps.
+
+import instantiate from 'mindset-glue';
+
+/** What calls throw and `init` rejects with. */
+export class MindsetError extends Error {
+  constructor({ code, message, retryable = false, context }) {
+    super(message);
+    this.name = 'MindsetError';
+    this.code = code;
+    this.retryable = retryable;
+    if (context !== undefined) this.context = context;
+  }
+}
+
+/** Runs `task` in a task of its own, after the document is parsed: a listener in a script below the tag is in place by then. */
+export function afterParsing(task) {
+  const later = () => setTimeout(task);
+  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', later, { once: true });
+  else later();
+}
+
+export class Loader {
+  /** The live instance, once there is one. */
+  glue;
+  /** Elements in the document. */
+  elements = new Set();
+  /** Set when a second instance trapped: what every later call is answered with. */
+  dead;
+
+  #locate;
+  #script;
+  #server;
+  #module;
+  #loading;
+  #inits = [];
+  #config;
+  #trapped = false;
+
+  /** `locate` gives the URL of the wasm file, `script` is the URL of this one, `server` the default of `init`. */
+  constructor(locate, script, server) {
+    this.#locate = locate;
+    this.#script = script;
+    this.#server = server;
+  }
+
+  /** Resolves when an instance lives. After a failure the next call tries again. */
+  load() {
+    if (this.dead) return Promise.reject(this.dead);
+    this.#loading ??= this.#begin().catch((error) => {
+      this.#loading = undefined;
+      this.#fail(error);
+      throw error;
+    });
+    return this.#loading;
+  }
+
+  /** `mindset.init`: rejects, never throws. */
+  init(config) {
+    return new Promise((resolve, reject) => {
+      const call = { config, resolve, reject };
+      if (this.glue) return this.#apply(call);
+      this.#inits.push(call);
+      this.load().catch(reject);
+    });
+  }
+
+  /** Takes note of what a call into the instance threw; true if the instance is lost. */
+  trapped(error, glue = this.glue) {
+    if (!(error instanceof WebAssembly.RuntimeError)) return false;
+    if (!glue || glue !== this.glue) return true;
+    this.glue = this.#loading = undefined;
+    const first = !this.#trapped;
+    this.#trapped = true;
+    const info = {
+      code: 'internal',
+      message: first
+        ? 'The assistant hit an internal fault and was restarted. Send your message again; the details are in the console.'
+        : 'The assistant hit an internal fault twice and has stopped. Reload the page to use it again.',
+      retryable: first,
+    };
+    if (!first) this.dead = new MindsetError(info);
+    for (const element of this.elements) {
+      element.abandon(info);
+      this.report(element, info);
+    }
+    if (first) this.load().catch(() => {});
+    return true;
+  }
+
+  /** The only event that is made here: the module that makes all others is not there. */
+  report(element, info, onError = this.#config?.onError) {
+    const detail = Object.freeze({ ...info });
+    element.dispatchEvent(new CustomEvent('mindset:error', { bubbles: true, composed: true, detail }));
+    try {
+      onError?.(detail);
+    } catch (error) {
+      reportError(error);
+    }
+  }
+
+  async #begin() {
+    if (!this.#module) {
+      this.#module = await compile(this.#locate());
+      addEventListener('error', (event) => this.#overhear(event.error));
+      addEventListener('unhandledrejection', (event) => this.#overhear(event.reason));
+    }
+    const glue = instantiate();
+    await glue.default({ module_or_path: this.#module });
+    glue.install(MindsetError, (_key, value) => Object.freeze(value), this.#server);
+    this.glue = glue;
+    if (this.#config) glue.init(this.#config);
+    for (const call of this.#inits.splice(0)) this.#apply(call);
+    for (const element of this.elements) element.attach();
+  }
+
+  #apply({ config, resolve, reject }) {
+    try {
+      this.glue.init(config);
+      this.#config ??= config;
+      for (const element of this.elements) element.refresh();
+      resolve();
+    } catch (error) {
+      this.trapped(error);
+      reject(error);
+    }
+  }
+
+  /** Traps of timers, listeners and promises have no caller of ours; they surface here. */
+  #overhear(error) {
+    if (!(error instanceof WebAssembly.RuntimeError)) return;
+    const stack = error.stack ?? '';
+    if (stack.includes(this.#locate()) || (this.#script && stack.includes(this.#script))) this.trapped(error);
+  }
+
+  #fail(error) {
+    const { code, message, retryable, context } = error;
+    const info = { code: code ?? 'wasm-load', message, retryable: retryable ?? true, ...(context && { context }) };
+    console.error(`mindset-agent: ${message}`);
+    const onError = (this.#config ?? this.#inits[0]?.config)?.onError;
+    this.#inits = [];
+    for (const element of this.elements) {
+      element.abandon(info);
+      afterParsing(() => element.isConnected && this.report(element, info, onError));
+    }
+  }
+}
+
+/** Fetches and compiles. The body is read once, and every failure says what came back. */
+async function compile(url) {
+  const failed = (message, context = {}, retryable = true) =>
+    new MindsetError({ code: 'wasm-load', message, retryable, context: { url, ...context } });
+  if (typeof WebAssembly !== 'object') {
+    throw failed('this browser has no WebAssembly, or it is switched off. Use a current browser.', {}, false);
+  }
+  let response;
+  try {
+    response = await fetch(url);
+  } catch (error) {
+    throw failed(
+      `${url} could not be fetched (${error.message}). Check that the file lies beside the script, that the page's CSP allows it in connect-src, and that another origin sends Access-Control-Allow-Origin.`,
+    );
+  }
+  const { status } = response;
+  const type = response.headers.get('Content-Type') ?? '';
+  const got = `${url} answered ${status}, type "${type}"`;
+  if (!response.ok) {
+    throw failed(`${got}. Put the .wasm file beside the script, under the name it was built with.`, { status, type });
+  }
+  try {
+    if (/^application\/wasm\b/i.test(type)) return await WebAssembly.compileStreaming(response);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const head = String.fromCharCode(...bytes.subarray(0, 40));
+    if (!head.startsWith('\0asm')) {
+      throw failed(
+        `${got}, and is no WebAssembly: it begins with ${JSON.stringify(head)}. The server or bundler sends another file for this URL; serve the .wasm file itself.`,
+        { status, type },
+      );
+    }
+    return await WebAssembly.compile(bytes);
+  } catch (error) {
+    if (error instanceof MindsetError) throw error;
+    if (/content security policy|unsafe-eval|CSP/i.test(error.message)) {
+      throw failed(
+        "the page's Content Security Policy forbids WebAssembly: add 'wasm-unsafe-eval' to script-src. It does not allow eval.",
+        { status, type },
+        false,
+      );
+    }
+    throw failed(`${got}, and is damaged or incomplete (${error.message}). Deploy the file again.`, { status, type });
+  }
+}

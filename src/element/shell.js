@@ -1,0 +1,272 @@
+// The class behind <mindset-agent>: named forwards to the wasm module. It holds
+// the calls made before the module is there and nothing else of the conversation.
+
+import { Loader, MindsetError, afterParsing } from './loader.js';
+
+export { MindsetError };
+
+const TAG = 'mindset-agent';
+const PROPERTIES = {
+  agentUid: 'agent-uid',
+  appUid: 'app-uid',
+  server: 'server',
+  headless: 'headless',
+  heading: 'heading',
+  placeholder: 'placeholder',
+};
+const BOOLEANS = new Set(['headless']);
+
+// Until the module draws, the element already has its place in the page.
+const BOX =
+  ':host{display:block;box-sizing:border-box;height:var(--mindset-height,36rem);max-width:100%}' +
+  ':host([hidden]),:host([headless]:not([headless=false i])){display:none}' +
+  '.fallback{font:15px/1.5 system-ui,sans-serif;margin:0;padding:1rem}';
+
+/** Defines the element once per page; gives `{ init, version, MindsetError }` of the definition that holds. */
+export function setUp(locate, script, server) {
+  const known = customElements.get(TAG);
+  if (known) {
+    const page = known.mindset;
+    if (page?.version !== __VERSION__) {
+      console.warn(
+        `mindset-agent: version ${__VERSION__} was loaded, but <${TAG}> is already defined by version ${page?.version ?? 'unknown'}, which stays in use. Load one version only.`,
+      );
+    }
+    if (page) return page;
+  }
+  const loader = new Loader(locate, script, server);
+  const page = Object.freeze({ init: (config) => loader.init(config), version: __VERSION__, MindsetError });
+  if (!known) customElements.define(TAG, elementClass(loader, page));
+  return page;
+}
+
+function elementClass(loader, page) {
+  let box;
+
+  class MindsetAgent extends HTMLElement {
+    static mindset = page;
+    static observedAttributes = Object.entries(PROPERTIES).flatMap(([name, attribute]) =>
+      attribute === name ? [attribute] : [attribute, name.toLowerCase()],
+    );
+
+    #agent;
+    #glue;
+    /** Calls made before the conversation could take them, in order; undefined afterwards. */
+    #queue = [];
+    /** Promises that a call into the instance must settle; a trap settles them. */
+    #open = new Set();
+    #registered = false;
+    #changed = false;
+
+    constructor() {
+      super();
+      const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' });
+      if (!box) {
+        box = new CSSStyleSheet();
+        box.replaceSync(BOX);
+      }
+      root.adoptedStyleSheets = [box];
+      this.#adoptProperties();
+    }
+
+    connectedCallback() {
+      this.#adoptProperties();
+      loader.elements.add(this);
+      if (this.#agent) this.#enter(() => this.#agent.reattached());
+      else if (loader.glue) this.attach();
+      else loader.load().catch((error) => loader.dead && this.abandon(error));
+    }
+
+    // A move disconnects too, so the end is decided in a later task.
+    disconnectedCallback() {
+      setTimeout(() => this.isConnected || this.#remove());
+    }
+
+    connectedMoveCallback() {}
+
+    attributeChangedCallback() {
+      if (this.#changed || !this.#agent) return;
+      this.#changed = true;
+      queueMicrotask(() => {
+        this.#changed = false;
+        this.refresh();
+      });
+    }
+
+    sendMessage(text, options) {
+      if (this.#queue?.some((call) => call.method === 'send')) {
+        throw new MindsetError({
+          code: 'busy',
+          message: 'a message is already waiting for the agent to be ready. Use sendWhenIdle to line up more.',
+          retryable: true,
+        });
+      }
+      return this.#send('send', text, options);
+    }
+
+    sendWhenIdle(text, options) {
+      return this.#send('sendWhenIdle', text, options);
+    }
+
+    retry() {
+      return this.#send('retry');
+    }
+
+    isAgentBusy() {
+      if (this.#queue) return this.#queue.some((call) => call.method !== 'stop');
+      return this.#enter(() => this.#agent.isAgentBusy()) ?? false;
+    }
+
+    stop() {
+      if (this.#queue) {
+        for (const call of this.#queue.splice(0)) call.settle(refused('aborted'));
+        return Promise.resolve();
+      }
+      return this.#send('stop').then(() => {});
+    }
+
+    /** The loader has an instance: draw, then start in a later task. */
+    attach() {
+      if (this.#agent || !this.isConnected) return;
+      this.shadowRoot.replaceChildren();
+      const glue = (this.#glue = loader.glue);
+      const agent = this.#enter(() => new glue.Agent(this));
+      if (!agent) return;
+      this.#agent = agent;
+      afterParsing(() => {
+        if (this.#agent !== agent) return;
+        const first = !this.#registered;
+        this.#registered = true;
+        this.#enter(() => agent.start(first));
+        const calls = this.#queue ?? [];
+        this.#queue = undefined;
+        for (const { method, settle, args } of calls) this.#replay(method, settle, args);
+      });
+    }
+
+    /** Attributes or the page's configuration changed. */
+    refresh() {
+      if (this.#agent) this.#enter(() => this.#agent.refresh());
+    }
+
+    /** There is no instance, or no longer: answer what is open and say so where the panel was. */
+    abandon(info) {
+      const agent = this.#agent;
+      this.#agent = undefined;
+      const open = [...this.#open, ...(this.#queue ?? []).map((call) => call.settle)];
+      this.#open.clear();
+      this.#queue = [];
+      const { code, message, retryable } = info;
+      for (const settle of open) settle(refused('error', { code, message, retryable }));
+      try {
+        // What is left of a trapped instance must not go on speaking.
+        agent?.remove();
+      } catch {
+        // It is lost either way.
+      }
+      const text = document.createElement('p');
+      text.className = 'fallback';
+      text.part = 'fallback';
+      text.textContent =
+        code === 'wasm-load' ? 'The assistant could not be loaded. Please try again later.' : message;
+      this.shadowRoot.replaceChildren(text);
+    }
+
+    #remove() {
+      loader.elements.delete(this);
+      const agent = this.#agent;
+      if (!agent) return;
+      this.#agent = undefined;
+      this.#queue = [];
+      this.#enter(() => {
+        agent.remove();
+        agent.free();
+      });
+    }
+
+    #send(method, ...args) {
+      let settle;
+      const promise = new Promise((resolve) => {
+        settle = (result) => {
+          this.#open.delete(settle);
+          resolve(result);
+        };
+      });
+      if (this.#queue) {
+        if (loader.dead) settle(refused('error', loader.dead));
+        else {
+          this.#queue.push({ method, settle, args });
+          if (this.isConnected && !loader.glue) loader.load().catch(() => {});
+        }
+      } else {
+        this.#call(method, settle, args);
+      }
+      return promise;
+    }
+
+    #call(method, settle, args) {
+      this.#open.add(settle);
+      try {
+        this.#agent[method](settle, ...args);
+      } catch (error) {
+        if (loader.trapped(error, this.#glue)) return;
+        this.#open.delete(settle);
+        throw error;
+      }
+    }
+
+    // What could not be refused when it was called is an answer now.
+    #replay(method, settle, args) {
+      if (!this.#agent) return this.#queue.push({ method, settle, args });
+      try {
+        this.#call(method, settle, args);
+      } catch ({ code, message, retryable, context }) {
+        settle(refused('error', { code, message, retryable, ...(context && { context }) }));
+      }
+    }
+
+    #enter(call) {
+      try {
+        return call();
+      } catch (error) {
+        if (!loader.trapped(error, this.#glue)) throw error;
+      }
+    }
+
+    /** A property set before the definition would hide the accessor for ever. */
+    #adoptProperties() {
+      for (const name of Object.keys(PROPERTIES)) {
+        if (!Object.hasOwn(this, name)) continue;
+        const value = this[name];
+        delete this[name];
+        this[name] = value;
+      }
+    }
+  }
+
+  for (const [name, attribute] of Object.entries(PROPERTIES)) {
+    Object.defineProperty(MindsetAgent.prototype, name, {
+      configurable: true,
+      enumerable: true,
+      get() {
+        const value = this.getAttribute(attribute) ?? this.getAttribute(name);
+        return BOOLEANS.has(name) ? value !== null && value.toLowerCase() !== 'false' : value;
+      },
+      set(value) {
+        this.removeAttribute(name);
+        if (BOOLEANS.has(name)) this.toggleAttribute(attribute, Boolean(value) && value !== 'false');
+        else if (value === null || value === undefined) this.removeAttribute(attribute);
+        else this.setAttribute(attribute, value);
+      },
+    });
+  }
+  return MindsetAgent;
+}
+
+function refused(status, error) {
+  return { status, conversationId: '', runId: '', ...(error && { error: { ...plain(error) } }) };
+}
+
+function plain({ code, message, retryable, context }) {
+  return { code, message, retryable, ...(context && { context }) };
+}
