@@ -54,7 +54,7 @@ impl Row {
             if at > 0 {
                 self.breaks.set(self.breaks.get() + 1);
             }
-            let line = if line == "\r" { "" } else { line };
+            let line = line.trim_matches('\r');
             if line.is_empty() {
                 continue;
             }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn blank_lines_part_paragraphs_at_every_split() {
         let text = "\nfirst\n  indented \u{1F642}\n\n\nsecond\r\n\r\nthird\n";
-        let wanted = ["first\n  indented \u{1F642}", "second\r", "third"];
+        let wanted = ["first\n  indented \u{1F642}", "second", "third"];
         for (at, _) in text.char_indices() {
             let row = Row::new("m".into(), Author::Assistant).unwrap();
             row.write(&text[..at]);
