@@ -203,9 +203,12 @@ impl Order {
                 };
                 let owner = base.subagent_run_id.clone();
                 self.close(|o| o.owner == owner, out);
-                let start = Event { body: start, ..base.clone() };
-                self.check(&start, true)?;
-                out.push(start);
+                let mut event = Event::new(start);
+                event.timestamp = base.timestamp;
+                event.metadata.clone_from(&base.metadata);
+                event.subagent_run_id.clone_from(&owner);
+                self.check(&event, true)?;
+                out.push(event);
                 (id, owner)
             }
         };
