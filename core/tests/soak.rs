@@ -114,6 +114,7 @@ fn play(seed: u64) {
         let copies = pair.server.stored().iter().filter(|l| **l == format!("user: message {n}")).count();
         assert!(copies <= 1, "message {n} is stored {copies} times");
     }
+    pair.drive();
 }
 
 /// What the server stored as answer to the last message is what the page shows.
@@ -155,7 +156,12 @@ fn message(pair: &mut Pair, dice: &mut Dice, n: u64) -> bool {
         pair.drive_for(time);
         pair.stop();
     }
-    pair.drive();
+    if dice.once_in(3) {
+        // What comes next does not wait for the server.
+        pair.drive_to_result(send);
+    } else {
+        pair.drive();
+    }
     pair.network.cut = None;
     pair.server.canned.clear();
     settle(pair, dice, send) && !disturbed

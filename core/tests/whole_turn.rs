@@ -127,10 +127,7 @@ fn retry_at_once_after_a_broken_stream_clears_the_old_run() {
     pair.network.latency = 30;
     pair.network.cut = Some(pair::Cut { after: 600, clean: false });
     let send = pair.send("count");
-    while !pair.page().settled(send) {
-        pair.drive_for(1);
-    }
-    assert_eq!(pair.page().result(send).status, TurnStatus::Error);
+    assert_eq!(pair.drive_to_result(send).status, TurnStatus::Error);
     assert_eq!(pair.retry().text.as_deref(), Some("Whole."));
     assert_eq!(pair.server.ended, [RunState::Cancelled, RunState::Finished]);
     assert_eq!(pair.server.stored(), ["user: count", "assistant: Whole."]);

@@ -168,7 +168,7 @@ impl Pair {
     /// Lets everything happen until nothing is under way and no timer is armed,
     /// then checks what must hold of a quiet pair.
     pub fn drive(&mut self) {
-        self.drive_until(u64::MAX);
+        self.drive_until(u64::MAX, |_| false);
         for page in &self.pages {
             check::quiet(page);
         }
@@ -178,12 +178,22 @@ impl Pair {
     /// Lets everything happen that happens in the next `time` milliseconds.
     pub fn drive_for(&mut self, time: u64) {
         let until = self.now + time;
-        self.drive_until(until);
+        self.drive_until(until, |_| false);
         self.now = until;
     }
 
-    fn drive_until(&mut self, until: u64) {
+    /// Lets everything happen until the first page's message has settled; the
+    /// server may be at work still.
+    pub fn drive_to_result(&mut self, send: SendId) -> TurnResult {
+        self.drive_until(u64::MAX, |pair| pair.page().settled(send));
+        self.page().result(send).clone()
+    }
+
+    fn drive_until(&mut self, until: u64, enough: impl Fn(&Pair) -> bool) {
         for _ in 0..MAX_STEPS {
+            if enough(self) {
+                return;
+            }
             let next = self.queue.keys().next().map(|(time, _)| *time);
             let timers =
                 self.pages.iter().map(|p| p.session.poll_timeout()).chain([self.server.poll_timeout()]);
