@@ -43,8 +43,6 @@ impl App {
     /// # Errors
     /// A sentence that says what to do.
     pub async fn start(config: Config, env: &Environment) -> Result<App, OpenError> {
-        // A second call in one process finds it installed, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let store = Store::open(&config.server.database).await?;
         let secret = match &config.server.token_secret {
             Some(secret) => secret.clone(),

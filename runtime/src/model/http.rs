@@ -55,12 +55,17 @@ impl Endpoint {
             Some(port) => format!("{host}:{port}"),
             None => host,
         };
+        // A later call finds a provider installed, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         // No redirects: they would carry the key to a host nobody configured.
         let builder = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
             .redirect(reqwest::redirect::Policy::none());
         let near = ["127.0.0.1", "localhost", "[::1]"].iter().any(|h| host.starts_with(h));
         let builder = if near { builder.no_proxy() } else { builder };
+        // Without TLS no root certificates are needed, and a machine may have none.
+        let plain = parsed.is_some_and(|u| u.scheme() == "http");
+        let builder = if plain { builder.tls_certs_only([]) } else { builder };
         let client = builder.build().inspect_err(|_| tracing::error!("no TLS for model calls")).ok();
         Endpoint { client, url, host, idle: config.idle_timeout, key: config.api_key.clone() }
     }

@@ -1,1 +1,300 @@
+//! The decoder against a recorded stream and the reports H-01 to H-08, each cut at
+//! every position, and the body that goes out.
 
+use super::*;
+use mindset_core::event::Reason;
+use mindset_core::json;
+use mindset_core::turn::{ModelCall, ModelTool};
+
+use crate::config::{Provider, Secret};
+
+/// An answer in short: text, thinking, calls as `id name(arguments)`, and the end.
+#[derive(Debug, PartialEq, Default)]
+struct Seen {
+    text: String,
+    thinking: String,
+    calls: Vec<String>,
+    end: String,
+    state: Option<String>,
+}
+
+fn collect(events: Vec<ModelEvent>) -> Seen {
+    let mut seen = Seen::default();
+    let mut calls: Vec<(String, String, String)> = Vec::new();
+    for event in events {
+        assert_eq!(seen.end, "", "something follows the end");
+        match event {
+            ModelEvent::Text(text) => seen.text.push_str(&text),
+            ModelEvent::Thinking(text) => seen.thinking.push_str(&text),
+            ModelEvent::CallStart { key, id, name } => {
+                assert_eq!(key as usize, calls.len());
+                calls.push((id.unwrap_or("-".into()), name, String::new()));
+            }
+            ModelEvent::CallArguments { key, delta } => {
+                assert!(!delta.is_empty());
+                calls[key as usize].2.push_str(&delta);
+            }
+            ModelEvent::ProviderState(state) => seen.state = Some(state.to_string()),
+            ModelEvent::End { usage } => {
+                seen.end = usage.map_or("end".into(), |u| format!("end {}/{}", u.input, u.output));
+            }
+            ModelEvent::Failed(f) => seen.end = format!("{:?} {} {}", f.reason, f.retryable, f.message),
+        }
+    }
+    seen.calls = calls.into_iter().map(|(id, name, arguments)| format!("{id} {name}({arguments})")).collect();
+    seen
+}
+
+fn play(pieces: &[&[u8]]) -> Seen {
+    let mut decoder = Decoder::new("api.example");
+    let mut events: Vec<ModelEvent> = pieces.iter().flat_map(|p| decoder.push(p)).collect();
+    events.extend(decoder.finish());
+    collect(events)
+}
+
+/// The same answer at every split position.
+fn read(stream: &str) -> Seen {
+    let bytes = stream.as_bytes();
+    let whole = play(&[bytes]);
+    for at in 0..=bytes.len() {
+        let (a, b) = bytes.split_at(at);
+        assert_eq!(play(&[a, b]), whole, "split at {at}");
+    }
+    let single: Vec<&[u8]> = bytes.chunks(1).collect();
+    assert_eq!(play(&single), whole, "byte by byte");
+    whole
+}
+
+fn data(chunks: &[&str]) -> String {
+    chunks.iter().map(|c| format!("data: {c}\n\n")).collect()
+}
+
+fn delta(delta: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":null}}]}}"#)
+}
+
+fn finish(reason: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"delta":{{}},"finish_reason":{reason}}}]}}"#)
+}
+
+#[test]
+fn recorded_stream() {
+    let recorded = include_str!("../../../tests/fixtures/model/openai-chat-completions-tool.sse");
+    let body = recorded.replace("\r\n", "\n");
+    let body = body.split_once("\n\n").unwrap().1;
+    let seen = read(body);
+    assert_eq!(seen.text, "Painting now.");
+    assert_eq!(seen.calls, [r#"call_1 set_color({"color":"teal"})"#]);
+    assert_eq!(seen.end, "end 2/10");
+}
+
+#[test]
+fn h01_calls_that_share_an_index() {
+    let seen = read(&data(&[
+        &delta(
+            r#"{"role":"assistant","tool_calls":[{"index":0,"id":"call_a","type":"function","function":{"name":"stock","arguments":"{\"sku\":\"A-1\"}"}}]}"#,
+        ),
+        &delta(r#"{"content":"\n"}"#),
+        &delta(
+            r#"{"tool_calls":[{"index":0,"id":"call_b","type":"function","function":{"name":"stock","arguments":"{\"sku\":\"B-2\"}"}}]}"#,
+        ),
+        &finish(r#""tool_calls""#),
+        "[DONE]",
+    ]));
+    assert_eq!(seen.calls, [r#"call_a stock({"sku":"A-1"})"#, r#"call_b stock({"sku":"B-2"})"#]);
+    assert_eq!(seen.end, "end");
+}
+
+#[test]
+fn h01_a_second_object_without_id_and_name_is_not_lost() {
+    let seen = read(&data(&[
+        &delta(
+            r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"stock","arguments":"{\"sku\":1}"}}]}"#,
+        ),
+        &delta(r#"{"tool_calls":[{"index":0,"function":{"name":"","arguments":"{\"sku\":2}"}}]}"#),
+        "[DONE]",
+    ]));
+    // Glued, so not JSON: the turn reports it to the model instead of running half.
+    assert_eq!(seen.calls, [r#"a stock({"sku":1}{"sku":2})"#]);
+}
+
+#[test]
+fn ids_repeated_in_every_piece_are_one_call() {
+    let piece = |arguments: &str| {
+        delta(&format!(
+            r#"{{"tool_calls":[{{"index":0,"id":"a","function":{{"name":"f","arguments":{arguments:?}}}}}]}}"#
+        ))
+    };
+    let seen = read(&data(&[&piece("{\"x\""), &piece(":1}"), "[DONE]"]));
+    assert_eq!(seen.calls, [r#"a f({"x":1})"#]);
+}
+
+#[test]
+fn h02_calls_without_an_id() {
+    let seen = read(&data(&[
+        &delta(
+            r#"{"role":"assistant","content":null,"tool_calls":[{"index":0,"type":"function","function":{"name":"open_panel","arguments":"{\"na"}}]}"#,
+        ),
+        &delta(r#"{"tool_calls":[{"index":0,"function":{"arguments":"me\":\"billing\"}"}}]}"#),
+        &delta(r#"{"tool_calls":[{"index":1,"function":{"name":"open_panel","arguments":"{}"}}]}"#),
+        &finish(r#""tool_calls""#),
+        "[DONE]",
+    ]));
+    assert_eq!(seen.calls, [r#"- open_panel({"name":"billing"})"#, "- open_panel({})"]);
+}
+
+#[test]
+fn h03_arguments_of_every_kind() {
+    for (arguments, expected) in [
+        (r#","arguments":"""#, ""),
+        (r#","arguments":"  ""#, "  "),
+        ("", ""),
+        (r#","arguments":null"#, ""),
+        (r#","arguments":"null""#, "null"),
+        (r#","arguments":"[]""#, "[]"),
+        (r#","arguments":{"name":"billing"}"#, r#"{"name":"billing"}"#),
+        (r#","arguments":"{\"q\": ""#, r#"{"q": "#),
+    ] {
+        let call =
+            format!(r#"{{"tool_calls":[{{"index":0,"id":"c","function":{{"name":"snap"{arguments}}}}}]}}"#);
+        let seen = read(&data(&[&delta(&call), &finish(r#""tool_calls""#), "[DONE]"]));
+        assert_eq!(seen.calls, [format!("c snap({expected})")], "{arguments}");
+        assert_eq!(seen.end, "end");
+    }
+}
+
+#[test]
+fn h04_the_label_does_not_decide() {
+    for reason in [r#""stop""#, r#""tool_calls""#, r#""function_call""#, "null", r#""other""#] {
+        let seen = read(&data(&[
+            &delta(r#"{"content":"Let me look."}"#),
+            &delta(
+                r#"{"tool_calls":[{"index":0,"id":"c7","function":{"name":"find","arguments":"{\"n\":\"10-4\"}"}}]}"#,
+            ),
+            &finish(reason),
+            "[DONE]",
+        ]));
+        assert_eq!(seen.text, "Let me look.");
+        assert_eq!(seen.calls, [r#"c7 find({"n":"10-4"})"#]);
+        assert_eq!(seen.end, "end", "{reason}");
+    }
+}
+
+#[test]
+fn h05_errors_inside_a_good_answer() {
+    for (error, retryable, words) in [
+        (
+            r#"{"error":{"message":"capacity reached","type":"server_error","code":503}}"#,
+            true,
+            "capacity reached",
+        ),
+        (r#"{"error":"plain text"}"#, true, "plain text"),
+        (r#"{"id":"x","choices":[],"error":{"code":"429","message":"slow down"}}"#, true, "slow down"),
+        (r#"{"error":{"code":400,"message":"bad"}}"#, false, "bad"),
+    ] {
+        let seen = read(&data(&[&delta(r#"{"content":"The reasons are"}"#), error, "[DONE]"]));
+        assert_eq!(seen.text, "The reasons are");
+        assert!(seen.end.contains(&format!(" {retryable} ")) && seen.end.contains(words), "{}", seen.end);
+        assert!(read(&data(&[error])).end.contains(words));
+    }
+    let event = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n";
+    let seen = read(event);
+    assert!(seen.end.contains("true") && seen.end.contains("busy"), "{}", seen.end);
+}
+
+#[test]
+fn h06_streams_that_just_end() {
+    let half = delta(r#"{"role":"assistant","content":"Step one: open the"}"#);
+    let call = delta(
+        r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"delete_rows","arguments":"{\"ids\":[1,2"}}]}"#,
+    );
+    let cut = read(&data(&[&half, &call]));
+    assert_eq!(cut.text, "Step one: open the");
+    assert!(cut.end.starts_with(&format!("{:?} true", Reason::Interrupted)), "{}", cut.end);
+    assert_eq!(read(&data(&[&half, "[DONE]"])).end, "end");
+    assert_eq!(read(&data(&[&half, &finish(r#""stop""#)])).end, "end");
+    // The last event lacks its empty line, so it never came.
+    let unended = format!("{}data: {}\n", data(&[&half]), finish(r#""stop""#));
+    assert!(read(&unended).end.starts_with("Interrupted"));
+    assert!(read("").end.starts_with("Interrupted"));
+}
+
+#[test]
+fn h07_keep_alives() {
+    let stream = format!(
+        ": still working\n\n: still working\r\n\r\ndata: : alive\n\nevent: ping\ndata: {{\"type\":\"ping\"}}\n\n\
+         data:\n\n:\ndata:{}\n\ndata: {}\n\ndata: [DONE]\n\n",
+        delta(r#"{"content":"ok"}"#),
+        finish(r#""stop""#),
+    );
+    let seen = read(&stream);
+    assert_eq!((seen.text.as_str(), seen.end.as_str()), ("ok", "end"));
+}
+
+#[test]
+fn h08_reasoning_is_kept_apart_and_goes_back() {
+    for field in ["reasoning_content", "reasoning"] {
+        let seen = read(&data(&[
+            &delta(&format!(r#"{{"content":null,"{field}":"They want it. "}}"#)),
+            &delta(&format!(r#"{{"{field}":"I need the tool."}}"#)),
+            &delta(&format!(
+                r#"{{"{field}":null,"tool_calls":[{{"index":0,"id":"c","function":{{"name":"ledger","arguments":"{{}}"}}}}]}}"#
+            )),
+            &finish(r#""tool_calls""#),
+            "[DONE]",
+        ]));
+        assert_eq!((seen.text.as_str(), seen.thinking.as_str()), ("", "They want it. I need the tool."));
+        let state = json::parse(&seen.state.unwrap()).unwrap().as_object().unwrap().clone();
+        let call = ModelCall { id: "c".into(), name: "ledger".into(), arguments: "{}".into() };
+        let said =
+            ModelMessage::Assistant { text: String::new(), calls: vec![call], provider_state: Some(state) };
+        let sent = message(&said, "api.example");
+        assert_eq!(sent.str(field), Some("They want it. I need the tool."));
+        assert_eq!(message(&said, "other.example").get(field), None);
+    }
+}
+
+#[test]
+fn not_json_is_a_failure_and_too_large_too() {
+    assert!(read("data: <html>\n\n").end.contains("not JSON"));
+    let mut decoder = Decoder::new("h");
+    let seen = collect(decoder.push(&vec![b'x'; MAX_EVENT + 10]));
+    assert!(seen.end.contains("too large"), "{}", seen.end);
+}
+
+#[test]
+fn the_body() {
+    let config = ModelConfig {
+        name: "m".into(),
+        provider: Provider::OpenAi,
+        model: "small".into(),
+        base_url: "http://127.0.0.1:1/v1".into(),
+        api_key: Some(Secret::new("key")),
+        max_tokens: Some(9),
+        idle_timeout: std::time::Duration::from_secs(1),
+        delay: std::time::Duration::ZERO,
+    };
+    let tool =
+        ModelTool { name: "t".into(), description: "d".into(), parameters: object! { "type": "object" } };
+    let call = ModelCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };
+    let request = ModelRequest {
+        model: "small".into(),
+        system: "Be kind.".into(),
+        messages: vec![
+            ModelMessage::User("hi".into()),
+            ModelMessage::Assistant { text: String::new(), calls: vec![call], provider_state: None },
+            ModelMessage::Tool { call_id: "c".into(), name: "t".into(), content: "no".into(), failed: true },
+        ],
+        tools: vec![tool],
+    };
+    assert_eq!(
+        OpenAi::new(config).body(&request).to_string(),
+        concat!(
+            r#"{"model":"small","messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"hi"},"#,
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]},"#,
+            r#"{"role":"tool","tool_call_id":"c","content":"The tool failed: no"}],"stream":true,"#,
+            r#""stream_options":{"include_usage":true},"max_tokens":9,"#,
+            r#""tools":[{"type":"function","function":{"name":"t","description":"d","parameters":{"type":"object"}}}]}"#
+        )
+    );
+}

@@ -72,13 +72,13 @@ impl Task {
         let answer = &mut self.answer;
         tokio::select! {
             event = async { match answer { Some(answer) => answer.next().await, None => std::future::pending().await } } => {
-                Input::Model(event.unwrap_or_else(cut_off))
+                Input::Model(event.unwrap_or_else(|| broken_off("the model's answer broke off before its end; try again")))
             }
             Some(command) = self.start.inbox.recv() => match command {
                 Command::Cancel => Input::Cancel,
+                // What was said so far stays, as when the model breaks off.
                 Command::Shutdown => {
-                    let text = "the server was shut down during the answer; send the message again";
-                    Input::Fail(ErrorInfo::new(ErrorCode::ServerError, text))
+                    Input::Model(broken_off("the server was shut down during the answer; send the message again"))
                 }
             },
             () = until(due) => Input::Tick,
@@ -136,11 +136,11 @@ fn is_last(event: &Event) -> bool {
     matches!(event.body, Body::RunFinished { .. } | Body::RunError { .. })
 }
 
-/// The stream of a model ended without saying how.
-fn cut_off() -> ModelEvent {
+/// The answer ended without its end.
+fn broken_off(message: &str) -> ModelEvent {
     ModelEvent::Failed(ModelFailure {
         reason: Reason::Interrupted,
-        message: "the model's answer broke off before its end; try again".into(),
+        message: message.to_owned(),
         retryable: true,
     })
 }

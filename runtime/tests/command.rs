@@ -1,0 +1,194 @@
+//! The program: its configuration, its faults, its end.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::process::{Command, Output, Stdio};
+
+use support::{CONFIG, Folder};
+
+fn program(folder: &Folder, config: &str) -> Command {
+    let file = folder.path("mindset.toml");
+    std::fs::write(&file, config).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mindset-runtime"));
+    command.arg("--config").arg(file).env("MINDSET__SERVER__DATABASE", folder.path("test.db"));
+    command
+}
+
+fn said(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// What the program says about a configuration that it refuses.
+fn refused(config: &str, env: &[(&str, &str)]) -> String {
+    let folder = Folder::new();
+    let output = program(&folder, config).arg("--check-config").envs(env.iter().copied()).output().unwrap();
+    let (out, err) = said(&output);
+    assert_eq!((output.status.code(), out.as_str()), (Some(1), ""), "{err}");
+    assert!(!err.contains("panicked"), "{err}");
+    err
+}
+
+const APP: &str = "[[apps]]\nuid='a'\n[[apps.agents]]\nuid='b'\n";
+
+#[test]
+fn the_merged_configuration_without_secrets() {
+    let folder = Folder::new();
+    let config = CONFIG.replace("\"second-key\"", "\"env:OTHER_KEY\"");
+    let output = program(&folder, &config)
+        .arg("--check-config")
+        .env("OTHER_KEY", "from-the-environment")
+        .env("MINDSET__SERVER__TOKEN_SECRET", "x".repeat(40))
+        .env("MINDSET__APPS__STRICT__ORIGINS", "https://a.example, loopback")
+        .env("MINDSET__APPS__0__AGENTS__DEMO__BOUNDS__STEPS", "7")
+        .env("MINDSET__MODELS__NEW__PROVIDER", "openai")
+        .env("MINDSET__MODELS__NEW__MODEL", "m")
+        .env("MINDSET__MODELS__NEW__API_KEY", "sk-very-secret")
+        .output()
+        .unwrap();
+    let (out, err) = said(&output);
+    assert_eq!((output.status.code(), err.as_str()), (Some(0), ""));
+    for secret in ["first-key", "from-the-environment", "xxxx", "sk-very"] {
+        assert!(!out.contains(secret), "{secret} in {out}");
+    }
+    for line in [
+        r#"api_keys = ["(9 characters)", "(20 characters)"]"#,
+        r#"token_secret = "(40 characters)""#,
+        r#"origins = ["https://a.example", "loopback"]"#,
+        "steps = 7",
+        r#"api_key = "(14 characters)""#,
+        r#"base_url = "https://api.openai.com/v1""#,
+    ] {
+        assert!(out.contains(line), "{line} not in {out}");
+    }
+}
+
+#[test]
+fn both_shipped_configurations_are_good() {
+    for file in ["mindset.example.toml", "../www/mindset.toml"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let folder = Folder::new();
+        let output = program(&folder, &std::fs::read_to_string(path).unwrap())
+            .arg("--check-config")
+            .envs([("OPENAI_API_KEY", "k"), ("ACME_API_KEY", "k")])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{file}: {}", said(&output).1);
+    }
+}
+
+#[test]
+fn every_fault_at_once_with_place_and_remedy() {
+    let faults = refused(
+        "[server]\nlisen = 'x'\nheartbeat = 15\nmax_body = -1\nlisten = 'nowhere'\n\
+         [models.m]\nprovider = 'opnai'\n[models.auto]\nprovider = 'demo'\n\
+         [[apps]]\nuid = 'a b'\norigins = ['*', 'https://x/']\napi_keys = ['env:NOT_SET_ANYWHERE']\nallow_no_origin = 'yes'\n\
+         [[apps.agents]]\nuid = 'x'\nmodel = 'm2'\n[[apps.agents]]\nuid = 'x'\nbounds = { steps = 0 }\n",
+        &[("MINDSET__SERVER__LOG_KEEP", "soon"), ("MINDSET__SERVER__HEARTBEET", "1s")],
+    );
+    for part in [
+        "server.lisen: unknown key; did you mean `listen`?",
+        "server.heartbeat: expected a duration, found integer; write it as heartbeat = \"15s\"",
+        "server.max_body",
+        "server.listen",
+        "environment: MINDSET__SERVER__LOG_KEEP",
+        "unknown key; did you mean `heartbeat`?",
+        "models.m.provider: no provider is called `opnai`",
+        "models.auto: this name is taken",
+        "apps[0].uid",
+        "apps[0].origins: `*`",
+        "apps[0].origins: `https://x/`",
+        "apps[0].api_keys: the environment has no NOT_SET_ANYWHERE",
+        "apps[0].allow_no_origin: expected true or false, found string",
+        "apps[0].agents[0].model: no model is called `m2`; add a [models.m2] table",
+        "apps[0].agents: two entries have the uid `x`",
+        "apps[0].agents[1].bounds.steps",
+    ] {
+        assert!(faults.contains(part), "{part}\nis not in\n{faults}");
+    }
+}
+
+#[test]
+fn faults_of_the_file_itself() {
+    let syntax = refused("[server]\nlisten = 127.0.0.1\n", &[]);
+    assert!(syntax.contains("mindset.toml: line 2 column"), "{syntax}");
+    assert!(refused("", &[]).contains("apps: no app is defined"));
+    assert!(refused("[[apps]]\nuid='a'\n", &[]).contains("apps[0].agents: the app has no agent"));
+    assert!(refused(&format!("server = 1\n{APP}"), &[]).contains("server: expected a table"));
+    let missing =
+        Command::new(env!("CARGO_BIN_EXE_mindset-runtime")).args(["--config", "/nowhere/x.toml"]).output();
+    let (_, err) = said(&missing.unwrap());
+    assert!(err.contains("/nowhere/x.toml") && err.contains("--config FILE"), "{err}");
+}
+
+#[test]
+fn faults_of_the_machine() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let folder = Folder::new();
+    let busy = program(&folder, APP).env("MINDSET__SERVER__LISTEN", &address).output().unwrap();
+    assert_eq!(busy.status.code(), Some(1));
+    let err = said(&busy).1;
+    assert!(
+        err.lines().count() == 1 && err.contains(&address) && err.contains("MINDSET__SERVER__LISTEN"),
+        "{err}"
+    );
+
+    std::fs::write(
+        folder.path("broken.db"),
+        "this is no database, but it is long enough to look at".repeat(100),
+    )
+    .unwrap();
+    for database in ["broken.db", "no/such/folder/x.db"] {
+        let output = program(&folder, APP)
+            .env("MINDSET__SERVER__LISTEN", "127.0.0.1:0")
+            .env("MINDSET__SERVER__DATABASE", folder.path(database))
+            .output()
+            .unwrap();
+        let err = said(&output).1;
+        assert_eq!(output.status.code(), Some(1), "{err}");
+        assert!(
+            err.contains(database) && err.contains("server.database") && !err.contains("panicked"),
+            "{err}"
+        );
+    }
+}
+
+#[test]
+fn other_arguments() {
+    let run =
+        |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_mindset-runtime")).args(args).output().unwrap();
+    assert!(said(&run(&["--version"])).0.starts_with("mindset-runtime "));
+    assert!(said(&run(&["--help"])).0.contains("--check-config"));
+    let unknown = run(&["--port"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(said(&unknown).1.contains("--help"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_it_well() {
+    let folder = Folder::new();
+    let mut child = program(&folder, CONFIG)
+        .env("MINDSET__SERVER__LISTEN", "127.0.0.1:0")
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    err.read_line(&mut line).unwrap();
+    assert!(line.contains("listening on http://127.0.0.1:"), "{line}");
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("stopping") && !rest.contains("panicked"), "{rest}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(folder.path("test.db")).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o077, 0, "the database is for its owner only");
+}

@@ -1,0 +1,189 @@
+//! Model servers that answer well, badly, late or not at all, seen from a run.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+
+use mindset_core::json::Value;
+use support::{Server, kind, last, text};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+const KEY: &str = "sk-a-very-secret-key";
+
+/// A model server that gives every caller the same bytes and then hangs up, or, with
+/// `stall`, keeps the line open.
+struct Fake {
+    address: String,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Fake {
+    async fn start(answer: &str, stall: bool) -> Fake {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (answer, seen) = (answer.to_owned(), Arc::clone(&requests));
+        tokio::spawn(async move {
+            while let Ok((mut socket, _)) = listener.accept().await {
+                let request = read_request(&mut socket).await;
+                seen.lock().unwrap().push(request);
+                socket.write_all(answer.as_bytes()).await.unwrap();
+                if stall {
+                    tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+                }
+            }
+        });
+        Fake { address, requests }
+    }
+
+    fn request(&self) -> String {
+        self.requests.lock().unwrap().last().unwrap().clone()
+    }
+}
+
+async fn read_request(socket: &mut tokio::net::TcpStream) -> String {
+    let mut seen = String::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let n = socket.read(&mut buffer).await.unwrap();
+        seen.push_str(&String::from_utf8_lossy(&buffer[..n]));
+        let Some((head, body)) = seen.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|l| l.strip_prefix("content-length: ")).unwrap_or("0");
+        if n == 0 || body.len() >= length.parse().unwrap() {
+            return seen;
+        }
+    }
+}
+
+fn stream(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}")
+}
+
+fn status(status: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+async fn server(provider: &str, address: &str) -> Server {
+    let config = format!(
+        "[models.m]\nprovider = '{provider}'\nmodel = 'big'\nbase_url = 'http://{address}/base/'\napi_key = 'env:KEY'\n\
+         idle_timeout = '300ms'\n[[apps]]\nuid = 'demo'\nallow_no_origin = true\n[[apps.agents]]\nuid = 'demo'\n\
+         model = 'm'\nanonymous = true\ninstructions = 'Be kind.'\n"
+    );
+    Server::with(&config, &[("KEY", KEY)]).await
+}
+
+/// One run against a server that answers with `answer`.
+async fn run(provider: &str, answer: &str) -> Vec<Value> {
+    let fake = Fake::start(answer, false).await;
+    let server = server(provider, &fake.address).await;
+    let (token, _) = server.anonymous().await;
+    server.finish(&token, "r1", "t1", "hello").await
+}
+
+/// Reason and `retryable` of a failed run, after checking that it tells no secret.
+fn failure(events: &[Value]) -> (String, bool) {
+    let end = last(events);
+    assert_eq!(kind(end), "RUN_ERROR", "{end}");
+    assert!(!end.to_string().contains(KEY));
+    let mindset = end.get("metadata").and_then(|m| m.get("mindset")).unwrap();
+    let reason = mindset.get("reason").and_then(Value::as_str).unwrap().to_owned();
+    (reason, mindset.get("retryable").and_then(Value::as_bool).unwrap())
+}
+
+#[tokio::test]
+async fn openai() {
+    let answer = stream(
+        "data: {\"choices\":[{\"delta\":{\"content\":\"Hi \"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"there\"},\
+         \"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\n\
+         data: [DONE]\n\n",
+    );
+    let fake = Fake::start(&answer, true).await;
+    let server = server("openai", &fake.address).await;
+    let (token, _) = server.anonymous().await;
+    let events = server.finish(&token, "r1", "t1", "hello").await;
+    assert_eq!((kind(last(&events)), text(&events).as_str()), ("RUN_FINISHED", "Hi there"));
+    let usage = last(&events).get("usage").and_then(Value::as_array).unwrap();
+    assert_eq!(usage[0].get("inputTokens").and_then(Value::as_u64), Some(3));
+    let request = fake.request();
+    assert!(request.starts_with("POST /base/chat/completions HTTP/1.1"), "{request}");
+    assert!(request.contains(&format!("authorization: Bearer {KEY}")));
+    assert!(request.contains("Be kind.") && request.contains("\"model\":\"big\""));
+}
+
+#[tokio::test]
+async fn anthropic() {
+    let answer = stream(
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi there\"}}\n\n\
+         data: {\"type\":\"message_stop\"}\n\n",
+    );
+    let fake = Fake::start(&answer, false).await;
+    let server = server("anthropic", &fake.address).await;
+    let (token, _) = server.anonymous().await;
+    let events = server.finish(&token, "r1", "t1", "hello").await;
+    assert_eq!((kind(last(&events)), text(&events).as_str()), ("RUN_FINISHED", "Hi there"));
+    let request = fake.request();
+    assert!(request.starts_with("POST /base/v1/messages HTTP/1.1"), "{request}");
+    assert!(request.contains(&format!("x-api-key: {KEY}")) && request.contains("anthropic-version: "));
+    assert!(!request.contains("authorization"));
+}
+
+#[tokio::test]
+async fn refusals_of_the_provider() {
+    let told = format!("{{\"error\":{{\"message\":\"wrong key {KEY}\"}}}}");
+    for (answer, reason, retryable) in [
+        (status("401 Unauthorized", &told), "unauthorized", false),
+        (status("429 Too Many Requests", "{\"error\":{\"message\":\"slow down\"}}"), "rate_limited", true),
+        (
+            status("400 Bad Request", "{\"error\":{\"code\":\"context_length_exceeded\"}}"),
+            "context_too_long",
+            false,
+        ),
+        (status("400 Bad Request", &told), "model_error", false),
+        (status("503 Service Unavailable", ""), "model_error", true),
+        (status("302 Found", ""), "model_error", false),
+        (status("200 OK", "{\"choices\":[]}"), "model_error", false),
+        (status("200 OK", "{\"error\":{\"message\":\"capacity\"}}"), "model_error", true),
+    ] {
+        for provider in ["openai", "anthropic"] {
+            let seen = run(provider, &answer).await;
+            assert_eq!(failure(&seen), (reason.into(), retryable), "{provider} {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_no_answer() {
+    let half = "data: {\"choices\":[{\"delta\":{\"content\":\"Step one\"}}]}\n\n";
+    let seen = run("openai", &stream(half)).await;
+    assert_eq!(text(&seen), "Step one");
+    assert_eq!(failure(&seen), ("interrupted".into(), true));
+    // The same with a body that is shorter than its promise.
+    let short =
+        format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9999\r\n\r\n{half}");
+    assert_eq!(failure(&run("openai", &short).await), ("interrupted".into(), true));
+}
+
+#[tokio::test]
+async fn silence_and_absence() {
+    let fake = Fake::start(&stream("data: {\"choices\":[{\"delta\":{\"content\":\"Hm\"}}]}\n\n"), true).await;
+    let quiet = server("openai", &fake.address).await;
+    let (token, _) = quiet.anonymous().await;
+    assert_eq!(failure(&quiet.finish(&token, "r1", "t1", "hello").await), ("timeout".into(), true));
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let absent = server("openai", &address).await;
+    let (token, _) = absent.anonymous().await;
+    let events = absent.finish(&token, "r1", "t1", "hello").await;
+    assert_eq!(failure(&events), ("model_error".into(), true));
+    let message = last(&events).get("message").and_then(Value::as_str).unwrap();
+    assert!(message.contains(&address) && !message.contains("/base"), "{message}");
+    // The conversation takes the next message.
+    assert_eq!(failure(&absent.finish(&token, "r2", "t1", "again").await), ("model_error".into(), true));
+}
