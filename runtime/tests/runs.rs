@@ -80,7 +80,7 @@ async fn a_second_message_at_once_does_not_find_the_first_one_busy() {
 async fn a_reader_that_goes_away_stops_nothing() {
     let server = Server::start().await;
     let (token, _) = server.anonymous().await;
-    let mut response = server.run(&token, "slow", "r1", "t1", "thanks").await;
+    let mut response = server.run(&token, "slow", ("r1", "t1"), "thanks").await;
     response.chunk().await.unwrap();
     drop(response);
     let conversation = settled(&server, &token, "t1").await;
@@ -94,12 +94,12 @@ async fn a_reader_that_goes_away_stops_nothing() {
 async fn the_same_post_attaches_and_another_one_is_refused() {
     let server = Server::start().await;
     let (token, _) = server.anonymous().await;
-    let first = server.run(&token, "slow", "r1", "t1", "thanks").await;
-    let second = server.run(&token, "slow", "r1", "t1", "thanks").await;
+    let first = server.run(&token, "slow", ("r1", "t1"), "thanks").await;
+    let second = server.run(&token, "slow", ("r1", "t1"), "thanks").await;
     let (first, second) = tokio::join!(events(first), events(second));
     assert_eq!(first, second);
     // The log is still there: a late repeat reads it whole.
-    assert_eq!(events(server.run(&token, "slow", "r1", "t1", "thanks").await).await, first);
+    assert_eq!(events(server.run(&token, "slow", ("r1", "t1"), "thanks").await).await, first);
     for (thread, said) in [("t1", "other words"), ("t2", "thanks")] {
         let request = server.post("/v1/agents/slow/runs", &input("r1", thread, said)).bearer(&token);
         assert_eq!(request.send().await.error(), (409, "conflict".into()));
@@ -128,7 +128,7 @@ async fn one_id_never_runs_twice() {
 async fn busy_until_the_end() {
     let server = Server::start().await;
     let (token, _) = server.anonymous().await;
-    let first = server.run(&token, "slow", "r1", "t1", "thanks").await;
+    let first = server.run(&token, "slow", ("r1", "t1"), "thanks").await;
     let busy = server.post("/v1/agents/slow/runs", &input("r2", "t1", "more")).bearer(&token).send().await;
     assert_eq!(busy.error(), (409, "busy".into()));
     let conversation = server.conversation(&token, "t1").await.body;
@@ -143,7 +143,7 @@ async fn busy_until_the_end() {
 async fn cancelled() {
     let server = Server::start().await;
     let (token, _) = server.anonymous().await;
-    let mut response = server.run(&token, "slow", "r1", "t1", "thanks").await;
+    let mut response = server.run(&token, "slow", ("r1", "t1"), "thanks").await;
     while !String::from_utf8_lossy(&response.chunk().await.unwrap().unwrap()).contains("_CONTENT") {}
     let answer = server.post("/v1/runs/r1/cancel", "").bearer(&token).send().await;
     assert_eq!((answer.status, answer.string("state").as_str()), (200, "cancelled"));
@@ -158,7 +158,7 @@ async fn cancelled() {
     // Again changes nothing; the conversation takes the next message.
     let again = server.post("/v1/runs/r1/cancel", "").bearer(&token).send().await;
     assert_eq!(again.string("state"), "cancelled");
-    let next = events(server.run(&token, "slow", "r2", "t1", "hi").await).await;
+    let next = events(server.run(&token, "slow", ("r2", "t1"), "hi").await).await;
     assert_eq!(kind(last(&next)), "RUN_FINISHED");
     let (other, _) = server.anonymous().await;
     for (who, run) in [(&other, "r1"), (&token, "nothing")] {
@@ -204,7 +204,7 @@ async fn quiet_streams_get_comments() {
     let config = CONFIG.replace(r#"delay = "100ms""#, r#"delay = "900ms""#);
     let server = Server::with(&config, &[]).await;
     let (token, _) = server.anonymous().await;
-    let mut response = server.run(&token, "slow", "r1", "t1", "thanks").await;
+    let mut response = server.run(&token, "slow", ("r1", "t1"), "thanks").await;
     let mut seen = String::new();
     while !seen.contains("CONTENT") {
         seen.push_str(&String::from_utf8_lossy(&response.chunk().await.unwrap().unwrap()));
@@ -271,7 +271,7 @@ async fn a_crash_keeps_the_conversations() {
     let server = Server::at(&database, CONFIG, &[]).await;
     let (token, _) = server.anonymous().await;
     server.finish(&token, "r1", "t1", "hello").await;
-    let mut cut = server.run(&token, "slow", "r2", "t2", "thanks").await;
+    let mut cut = server.run(&token, "slow", ("r2", "t2"), "thanks").await;
     cut.chunk().await.unwrap();
     server.kill().await;
 
@@ -290,13 +290,13 @@ async fn going_down_ends_what_runs() {
     let database = folder.path("down.db");
     let server = Server::at(&database, CONFIG, &[]).await;
     let (token, _) = server.anonymous().await;
-    let response = server.run(&token, "slow", "r1", "t1", "thanks").await;
+    let response = server.run(&token, "slow", ("r1", "t1"), "thanks").await;
     let reading = tokio::spawn(events(response));
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(server.stop().await < Duration::from_secs(5));
     let seen = reading.await.unwrap();
     assert_eq!((kind(last(&seen)), mindset(last(&seen), "reason")), ("RUN_ERROR", "interrupted"));
     let server = Server::at(&database, CONFIG, &[]).await;
-    let next = events(server.run(&token, "slow", "r2", "t1", "hi").await).await;
+    let next = events(server.run(&token, "slow", ("r2", "t1"), "hi").await).await;
     assert_eq!(kind(last(&next)), "RUN_FINISHED");
 }

@@ -6,6 +6,7 @@
 mod env;
 mod print;
 mod read;
+mod reader;
 mod value;
 
 pub use env::Environment;

@@ -150,8 +150,7 @@ impl Server {
         &self,
         token: &str,
         agent: &str,
-        run: &str,
-        thread: &str,
+        (run, thread): (&str, &str),
         text: &str,
     ) -> reqwest::Response {
         let request = self.post(&format!("/v1/agents/{agent}/runs"), &input(run, thread, text));
@@ -160,7 +159,7 @@ impl Server {
 
     /// Posts a run and reads it to its end.
     pub(crate) async fn finish(&self, token: &str, run: &str, thread: &str, text: &str) -> Vec<Value> {
-        events(self.run(token, "demo", run, thread, text).await).await
+        events(self.run(token, "demo", (run, thread), text).await).await
     }
 
     pub(crate) async fn conversation(&self, token: &str, id: &str) -> Answer {
