@@ -290,7 +290,10 @@ mod tests {
             lines.push(b"data: 01234567890123456789\n");
             let _ = (line.next_frame(), lines.next_frame());
         }
+        let mut whole = Decoder::new(100);
+        whole.push(format!("{}\n", "data: 01234567890123456789\n".repeat(10)).as_bytes());
         let error = Err(TooLarge { limit: 100 });
+        assert_eq!(whole.next_frame(), error);
         assert_eq!((line.next_frame(), lines.next_frame()), (error.clone(), error.clone()));
         line.push(b"\n\ndata: x\n\n");
         assert_eq!(line.next_frame(), error);

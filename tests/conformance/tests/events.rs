@@ -161,6 +161,64 @@ fn unknown_members_are_ignored() {
     }
 }
 
+/// What the types alone do not say: first the warning, or the fault.
+#[test]
+fn odd_events() {
+    for (said, text) in [
+        (
+            "/timestamp: ignored, no whole number",
+            r#"{"type":"STEP_STARTED","stepName":"s","timestamp":-1.5}"#,
+        ),
+        (
+            "/outcome: ignored, an unknown outcome",
+            r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"paused"}}"#,
+        ),
+        (
+            "RUN_FINISHED /outcome/interrupts: expected at least one interrupt, found an array",
+            r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[]}}"#,
+        ),
+        (
+            "/content/0: ignored, a content part of an unknown kind",
+            r#"{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":[{"type":"hologram"}]}"#,
+        ),
+        (
+            "TOOL_CALL_RESULT /content/0/source/value: expected a string, found nothing",
+            r#"{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":[{"type":"image","source":{}}]}"#,
+        ),
+        (
+            "/messages/0: ignored, a message of an unknown role",
+            r#"{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"oracle"}]}"#,
+        ),
+        (
+            "/delta/0: ignored, an unknown patch operation",
+            r#"{"type":"STATE_DELTA","delta":[{"op":"increment"}]}"#,
+        ),
+        (
+            "STATE_DELTA /delta/0/path: expected a JSON Pointer, found a string",
+            r#"{"type":"STATE_DELTA","delta":[{"op":"remove","path":"/a~2"}]}"#,
+        ),
+        (
+            "ACTIVITY_DELTA /patch/1/value: expected a value, found nothing",
+            r#"{"type":"ACTIVITY_DELTA","messageId":"m","activityType":"a","patch":[{"op":"remove","path":""},
+                {"op":"add","path":""}]}"#,
+        ),
+        ("THINKING_END is retired, read as REASONING_END", r#"{"type":"THINKING_END"}"#),
+        (
+            "REASONING_MESSAGE_CONTENT /delta: expected a string, found nothing",
+            r#"{"type":"THINKING_TEXT_MESSAGE_CONTENT"}"#,
+        ),
+        ("/type: expected the event type as a string", r#"{"type":7}"#),
+        ("unknown event type FUTURE", r#"{"type":"FUTURE"}"#),
+        ("expected an event as an object, found null", "null"),
+    ] {
+        let heard = match decode_event(&parse(text).unwrap()) {
+            Ok((_, warnings)) => warnings.concat(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(heard, said, "{text}");
+    }
+}
+
 #[test]
 fn malformed_input_names_its_place() {
     for (path, text) in [

@@ -114,6 +114,10 @@ fn refused_with_the_rule() {
             "RUN_STARTED, TEXT_MESSAGE_CHUNK a~s, TEXT_MESSAGE_CHUNK b~t, TEXT_MESSAGE_CHUNK",
             "First TEXT_MESSAGE_CHUNK must have a messageId",
         ),
+        (
+            "RUN_STARTED, TEXT_MESSAGE_CHUNK a, TEXT_MESSAGE_CHUNK~t",
+            "First TEXT_MESSAGE_CHUNK must have a messageId",
+        ),
     ] {
         assert_eq!(play(events), rule, "{events}");
     }
@@ -138,6 +142,11 @@ fn chunks_stand_for_start_content_and_end() {
             "TEXT_MESSAGE_START a~s, TEXT_MESSAGE_CONTENT a=x~s, TEXT_MESSAGE_START b, \
              TEXT_MESSAGE_CONTENT b=y, TEXT_MESSAGE_CONTENT a=z~s, TEXT_MESSAGE_END a~s, \
              TEXT_MESSAGE_CONTENT b=w, TEXT_MESSAGE_END b, TEXT_MESSAGE_START c, RUN_ERROR",
+        ),
+        (
+            "TOOL_CALL_CHUNK c~s, TOOL_CALL_RESULT c, REASONING_MESSAGE_CHUNK r, REASONING_END r, RUN_ERROR",
+            "TOOL_CALL_START c~s, TOOL_CALL_END c~s, TOOL_CALL_RESULT, REASONING_MESSAGE_START r, \
+             REASONING_MESSAGE_END r, REASONING_END, RUN_ERROR",
         ),
         (
             "TEXT_MESSAGE_CHUNK a~s, TEXT_MESSAGE_CHUNK=x, RUN_ERROR",
