@@ -50,9 +50,10 @@ impl ApiError {
 
     /// The address exists, the method does not.
     pub(crate) fn wrong_method(method: &str) -> ApiError {
+        let method: String = method.chars().take(20).collect();
         ApiError::new(
             ErrorCode::InvalidRequest,
-            format!("this address does not take {method}; the allow header says what it takes"),
+            format!("this address does not take {method}; compare it with the HTTP API in the documentation"),
         )
         .status(StatusCode::METHOD_NOT_ALLOWED)
     }

@@ -102,26 +102,35 @@ async fn serve(config: Config, env: Environment) -> Result<(), String> {
     })?;
     let bound = listener.local_addr().unwrap_or(address);
     let app = App::start(config, &env).await.map_err(|e| e.0)?;
+    let stop =
+        stop_signal().map_err(|error| format!("the system gives no signals ({error}); start it again"))?;
     tracing::info!("listening on http://{bound}");
-    let served = app.serve(listener, stop_signal()).await;
+    let served = app.serve(listener, stop).await;
     served.map_err(|error| format!("the server stopped ({error}); start it again"))
 }
 
-/// Ready at Ctrl-C or when the system asks to stop.
-async fn stop_signal() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-            tracing::info!("stopping");
-            return;
+/// Ready at Ctrl-C or when the system asks to stop; listens from this call on.
+#[cfg(unix)]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
-    }
-    let _ = interrupt.await;
-    tracing::info!("stopping");
+        tracing::info!("stopping");
+    })
+}
+
+/// Ready at Ctrl-C.
+#[cfg(not(unix))]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        // Without a way to listen nothing asks to stop.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        tracing::info!("stopping");
+    })
 }

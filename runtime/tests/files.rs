@@ -94,15 +94,16 @@ async fn what_is_not_there() {
         let answer = server.request("GET", path).send().await;
         assert_eq!(answer.error(), (404, "not-found".into()), "{path}");
     }
-    for (method, path) in [
-        ("PUT", "/v1/anonymous"),
-        ("GET", "/v1/agents/demo/runs"),
-        ("DELETE", "/healthz"),
-        ("POST", "/"),
-        ("POST", "/mindset-agent.js"),
+    for (method, path, allowed) in [
+        ("PUT", "/v1/anonymous", "POST"),
+        ("GET", "/v1/agents/demo/runs", "POST"),
+        ("DELETE", "/healthz", "GET,HEAD"),
+        ("POST", "/", "GET, HEAD"),
+        ("POST", "/mindset-agent.js", "GET, HEAD"),
     ] {
         let answer = server.request(method, path).send().await;
         assert_eq!(answer.error(), (405, "invalid-request".into()), "{method} {path}");
+        assert_eq!(answer.header("allow"), allowed, "{method} {path}");
     }
     let healthy = server.request("GET", "/healthz").send().await;
     assert_eq!((healthy.status, healthy.string("status").as_str()), (200, "ok"));

@@ -49,7 +49,8 @@ async fn other(State(app): State<App>, OriginalUri(uri): OriginalUri, request: R
         return ApiError::unknown_route(path).into_response();
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return ApiError::wrong_method(request.method().as_str()).into_response();
+        let wrong = ApiError::wrong_method(request.method().as_str());
+        return ([(header::ALLOW, "GET, HEAD")], wrong).into_response();
     }
     file(&app, &uri, request.headers())
 }

@@ -39,7 +39,7 @@ pub(super) async fn create(
             "the agent's model is not configured; the operator has to add it",
         )
     })?;
-    let order = Order { user: &user, agent, model, input, body_hash: body_hash(&posted) };
+    let order = Order { agent: agent.clone(), user, model, input, body_hash: body_hash(&posted) };
     let run = app.runs().start(order).await?;
     let events = Arc::clone(&run).read(app.config().server.heartbeat);
     let headers = [
@@ -59,7 +59,7 @@ pub(super) async fn cancel(
     headers: HeaderMap,
 ) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
-    let status = app.runs().cancel(&user, &run_id).await?;
+    let status = app.runs().cancel(user, run_id).await?;
     Ok(json(object! { "state": status.as_str() }.into()))
 }
 

@@ -47,11 +47,11 @@ pub(crate) struct LiveRun {
 
 /// What a client wants run.
 #[derive(Debug)]
-pub(crate) struct Order<'a> {
+pub(crate) struct Order {
     /// Who asks.
-    pub(crate) user: &'a User,
+    pub(crate) user: User,
     /// The agent asked.
-    pub(crate) agent: &'a Agent,
+    pub(crate) agent: Agent,
     /// Its model.
     pub(crate) model: Arc<dyn Model>,
     /// What was posted.
@@ -100,16 +100,26 @@ impl Runs {
         self.table().busy.get(&conversation).cloned()
     }
 
-    /// Starts the run, or finds the one that was started with the same order.
+    /// Starts the run, or finds the one that was started with the same order. The
+    /// work is a task of its own, so that a client that hangs up in the middle
+    /// leaves nothing half done.
     ///
     /// # Errors
     /// Why it cannot run.
-    pub(crate) async fn start(self: &Arc<Runs>, order: Order<'_>) -> ApiResult<Arc<LiveRun>> {
+    pub(crate) async fn start(self: &Arc<Runs>, order: Order) -> ApiResult<Arc<LiveRun>> {
+        let runs = Arc::clone(self);
+        let started = tokio::spawn(async move { runs.start_now(order).await }).await;
+        started.unwrap_or_else(|_| {
+            Err(ApiError::new(ErrorCode::Internal, "the run could not be started; try again in a moment"))
+        })
+    }
+
+    async fn start_now(self: &Arc<Runs>, order: Order) -> ApiResult<Arc<LiveRun>> {
         let _starting = self.starting.lock().await;
         if let Some(known) = self.find(&order).await? {
             return Ok(known);
         }
-        let (user, thread) = (order.user, order.input.thread_id.as_str());
+        let (user, thread) = (&order.user, order.input.thread_id.as_str());
         let row = self.store.conversation(user, thread).await?;
         if let Some(row) = &row {
             self.check_free(row, &order)?;
@@ -120,7 +130,7 @@ impl Runs {
         };
         let conversation = Conversation { id: thread.to_owned(), messages };
         let agent = turn::Agent {
-            instructions: order.agent.instructions.clone(),
+            instructions: order.agent.instructions,
             model: order.model.shown_name().to_owned(),
             disclosure: order.model.disclosure().map(str::to_owned),
             bounds: order.agent.bounds,
@@ -155,8 +165,8 @@ impl Runs {
     }
 
     /// The run with the order's id, if there is or was one.
-    async fn find(&self, order: &Order<'_>) -> ApiResult<Option<Arc<LiveRun>>> {
-        let (user, run_id) = (order.user, order.input.run_id.as_str());
+    async fn find(&self, order: &Order) -> ApiResult<Option<Arc<LiveRun>>> {
+        let (user, run_id) = (&order.user, order.input.run_id.as_str());
         let same =
             |conversation: &str, hash: &str| conversation == order.input.thread_id && hash == order.body_hash;
         let conflict = || {
@@ -178,7 +188,7 @@ impl Runs {
             .with("conversationId", stored.conversation))
     }
 
-    fn check_free(&self, row: &ConversationRow, order: &Order<'_>) -> ApiResult<()> {
+    fn check_free(&self, row: &ConversationRow, order: &Order) -> ApiResult<()> {
         if row.agent != order.agent.uid {
             let message = "the conversation is with another agent; take a new threadId to talk to this one";
             return Err(ApiError::new(ErrorCode::Conflict, message).with("agentUid", row.agent.as_str()));
@@ -227,7 +237,15 @@ impl Runs {
     ///
     /// # Errors
     /// There is no such run, or the database failed.
-    pub(crate) async fn cancel(&self, user: &User, run_id: &str) -> ApiResult<RunStatus> {
+    pub(crate) async fn cancel(self: &Arc<Runs>, user: User, run_id: String) -> ApiResult<RunStatus> {
+        let runs = Arc::clone(self);
+        let cancelled = tokio::spawn(async move { runs.cancel_now(&user, &run_id).await }).await;
+        cancelled.unwrap_or_else(|_| {
+            Err(ApiError::new(ErrorCode::Internal, "the run could not be cancelled; try again in a moment"))
+        })
+    }
+
+    async fn cancel_now(&self, user: &User, run_id: &str) -> ApiResult<RunStatus> {
         if let Some(run) = self.live(user, run_id).filter(|r| r.log.state().is_none()) {
             // A closed channel means it has ended by itself meanwhile.
             let _ = run.commands.send(Command::Cancel);

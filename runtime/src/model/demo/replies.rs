@@ -18,12 +18,15 @@ pub(super) fn reply(request: &ModelRequest) -> Reply {
         return Reply::Text(summary(&results));
     }
     let text = last_user_text(&request.messages).unwrap_or("");
-    if let Some(answer) = about_itself(text, &request.tools) {
-        return Reply::Text(answer);
+    if asks_what_it_is(text) {
+        return Reply::Text(WHAT_IT_IS.into());
     }
     let whole = with_open_question(&request.messages, text);
     if let Some(tool) = pick(&request.tools, &whole) {
         return call_or_ask(tool, &whole);
+    }
+    if asks_for_help(text) {
+        return Reply::Text(help(&request.tools));
     }
     Reply::Text(small_talk(text))
 }
@@ -123,9 +126,12 @@ fn call_or_ask(tool: &ModelTool, text: &str) -> Reply {
     ))
 }
 
-fn about_itself(text: &str, tools: &[ModelTool]) -> Option<String> {
-    let has = |phrases: &[&str]| phrases.iter().any(|p| contains_phrase(text, p));
-    if has(&[
+const WHAT_IT_IS: &str = "I am a demo model, not an AI. My answers come from a handful of fixed rules, so that \
+    this page works without a key and without a network.\n\nFor real answers, start the server with \
+    OPENAI_API_KEY or ANTHROPIC_API_KEY set. Nothing else has to change.";
+
+fn asks_what_it_is(text: &str) -> bool {
+    let questions = [
         "are you an ai",
         "are you ai",
         "are you a bot",
@@ -138,19 +144,16 @@ fn about_itself(text: &str, tools: &[ModelTool]) -> Option<String> {
         "which model",
         "are you chatgpt",
         "are you claude",
-    ]) {
-        return Some(
-            "I am a demo model, not an AI. My answers come from a handful of fixed rules, so that this page works \
-             without a key and without a network.\n\nFor real answers, start the server with OPENAI_API_KEY or \
-             ANTHROPIC_API_KEY set. Nothing else has to change."
-                .into(),
-        );
-    }
-    if !has(&["what can you do", "what do you do", "how can you help", "what can i ask", "help me"])
-        && words(text) != ["help"]
-    {
-        return None;
-    }
+    ];
+    questions.iter().any(|q| contains_phrase(text, q))
+}
+
+fn asks_for_help(text: &str) -> bool {
+    let questions = ["what can you do", "what do you do", "how can you help", "what can i ask", "help me"];
+    questions.iter().any(|q| contains_phrase(text, q)) || words(text) == ["help"]
+}
+
+fn help(tools: &[ModelTool]) -> String {
     let mut answer = String::from(
         "I show how an agent lives in a page. Your message went to a real server, and this answer streams back \
          word by word. You can stop it at any time, and the conversation is kept.\n\n",
@@ -164,7 +167,7 @@ fn about_itself(text: &str, tools: &[ModelTool]) -> Option<String> {
         answer.push_str(". Ask for one in plain words.");
     }
     answer.push_str("\n\nI am a demo model with fixed rules, not an AI.");
-    Some(answer)
+    answer
 }
 
 fn small_talk(text: &str) -> String {
@@ -238,7 +241,7 @@ mod tests {
     fn tools_by_words_and_enum_values() {
         for (said, name, arguments) in [
             ("please list my orders", "list_orders", "{}"),
-            ("make the page teal", "set_color", r#"{"color":"teal"}"#),
+            ("please help me make the page teal", "set_color", r#"{"color":"teal"}"#),
         ] {
             let expected = Reply::Call { tool: name.into(), arguments: arguments.into() };
             assert_eq!(reply(&request(vec![user(said)])), expected);
