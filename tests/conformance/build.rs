@@ -30,6 +30,7 @@ fn main() -> Fallible<()> {
     fs::write(PathBuf::from(env::var("OUT_DIR")?).join("fixtures.rs"), out)?;
 
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=Cargo.toml");
     println!("cargo::rerun-if-changed={}", ours.display());
     println!("cargo::rerun-if-changed={}", package.display());
     Ok(())
