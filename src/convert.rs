@@ -49,6 +49,18 @@ pub(crate) fn text(value: &JsValue, key: &str) -> Option<String> {
     member(value, key).as_string()
 }
 
+/// The member `key` if it is a boolean.
+///
+/// # Errors
+/// What it is instead.
+pub(crate) fn flag(value: &JsValue, key: &str) -> Result<Option<bool>, String> {
+    let value = member(value, key);
+    if value.is_undefined() || value.is_null() {
+        return Ok(None);
+    }
+    value.as_bool().map(Some).ok_or_else(|| shape(&value))
+}
+
 /// What kind of value this is, as a message names it; never the value itself.
 pub(crate) fn shape(value: &JsValue) -> String {
     if value.is_undefined() {
@@ -62,7 +74,7 @@ pub(crate) fn shape(value: &JsValue) -> String {
             None => "an empty string".to_owned(),
             Some('<') => "a text that begins like HTML".to_owned(),
             Some('{' | '[') => "a text that begins like JSON".to_owned(),
-            Some(_) => "a text with characters that no token has".to_owned(),
+            Some(_) => "a text".to_owned(),
         };
     }
     if !value.is_object() && !value.is_function() {

@@ -5,10 +5,9 @@ mod token;
 
 use std::cell::{Cell, RefCell};
 
-use js_sys::Function;
+use js_sys::{Array, Function};
 use mindset_core::error::ErrorInfo;
 use mindset_core::session::{Protocol, Timing};
-use serde::Deserialize;
 use wasm_bindgen::prelude::*;
 
 pub(crate) use token::need_token;
@@ -52,26 +51,6 @@ struct Auth {
     /// The option it was given as, for messages.
     name: &'static str,
     ask: Function,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Options {
-    app_uid: Option<String>,
-    server: Option<String>,
-    protocol: Option<String>,
-    trusted_servers: Option<Vec<String>>,
-    timing: Option<TimingOptions>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct TimingOptions {
-    heartbeat: Option<u32>,
-    request: Option<u32>,
-    stop: Option<u32>,
-    backoff: Option<u32>,
-    backoff_max: Option<u32>,
 }
 
 /// Called by the shell once per instance, before anything else: the class of the
@@ -195,53 +174,56 @@ fn read(config: &JsValue, default_server: Option<String>) -> Result<Init, ErrorI
         let message = ["init takes an object such as { appUid: 'acme' }; it got ", &convert::shape(config)];
         return Err(invalid_config(message.concat()));
     }
-    let options: Options = serde_wasm_bindgen::from_value(config.clone()).map_err(|e| {
-        invalid_config(["an option of init has the wrong type: ", &convert::thrown(&e.into())].concat())
-    })?;
-    let protocol = match options.protocol.as_deref() {
+    let protocol = match text(config, "protocol")?.as_deref() {
         None | Some("mindset") => Protocol::Mindset,
         Some("ag-ui") => Protocol::AgUi,
         Some(_) => return Err(invalid_config("init's protocol is 'mindset' or 'ag-ui'")),
     };
-    let app_uid = options.app_uid.unwrap_or_default();
+    let app_uid = text(config, "appUid")?.unwrap_or_default();
     if app_uid.is_empty() && protocol == Protocol::Mindset {
-        return Err(invalid_config(
-            "init needs appUid, the id of your application: init({ appUid: 'acme' })",
-        ));
+        return Err(invalid_config("init needs appUid, the id of your application: init({ appUid: 'acme' })"));
     }
-    let server = options.server.or(default_server).ok_or_else(|| {
+    let server = text(config, "server")?.or(default_server).ok_or_else(|| {
         invalid_config("init needs server, the URL of your runtime: a bundled script has no default")
     })?;
-    let server = absolute(&server).ok_or_else(|| invalid_config("init's server is no http or https URL"))?;
+    let server =
+        absolute(&server).ok_or_else(|| invalid_config("init's server is no http or https URL"))?;
     let mut trusted: Vec<String> = origin(&server).into_iter().collect();
-    for text in options.trusted_servers.unwrap_or_default() {
+    for entry in list(config, "trustedServers")? {
         trusted.push(
-            origin(&text).ok_or_else(|| invalid_config("trustedServers holds something that is no URL"))?,
+            entry
+                .as_string()
+                .and_then(|text| origin(&text))
+                .ok_or_else(|| invalid_config("trustedServers holds something that is no URL"))?,
         );
     }
     Ok(Init {
         server,
         app_uid,
         protocol,
-        timing: options.timing.unwrap_or_default().timing(),
+        timing: timing(&convert::member(config, "timing"))?,
         trusted,
         auth: auth(config)?,
         on_error: function(config, "onError")?,
     })
 }
 
-impl TimingOptions {
-    fn timing(&self) -> Timing {
-        let or = |given: Option<u32>, default: u64| given.map_or(default, u64::from);
-        let default = Timing::default();
-        Timing {
-            heartbeat: or(self.heartbeat, default.heartbeat),
-            request: or(self.request, default.request),
-            stop: or(self.stop, default.stop),
-            backoff: or(self.backoff, default.backoff),
-            backoff_max: or(self.backoff_max, default.backoff_max),
+fn timing(given: &JsValue) -> Result<Timing, ErrorInfo> {
+    let mut timing = Timing::default();
+    for (name, value) in [
+        ("heartbeat", &mut timing.heartbeat),
+        ("request", &mut timing.request),
+        ("stop", &mut timing.stop),
+        ("backoff", &mut timing.backoff),
+        ("backoffMax", &mut timing.backoff_max),
+    ] {
+        let member = convert::member(given, name);
+        if !is_absent(&member) {
+            let millis = member.as_f64().filter(|millis| *millis >= 0.0);
+            *value = millis.ok_or_else(|| wrong_type("timing", "numbers of milliseconds", &member))? as u64;
         }
     }
+    Ok(timing)
 }
 
 fn auth(config: &JsValue) -> Result<Option<Auth>, ErrorInfo> {
@@ -257,12 +239,34 @@ fn auth(config: &JsValue) -> Result<Option<Auth>, ErrorInfo> {
     }
 }
 
-fn function(config: &JsValue, name: &str) -> Result<Option<Function>, ErrorInfo> {
+fn text(config: &JsValue, name: &str) -> Result<Option<String>, ErrorInfo> {
     let value = convert::member(config, name);
-    if value.is_undefined() || value.is_null() {
+    if is_absent(&value) {
         return Ok(None);
     }
-    value.dyn_into().map(Some).map_err(|other| {
-        invalid_config(["init's ", name, " must be a function; it got ", &convert::shape(&other)].concat())
-    })
+    value.as_string().map(Some).ok_or_else(|| wrong_type(name, "a text", &value))
+}
+
+fn list(config: &JsValue, name: &str) -> Result<Array, ErrorInfo> {
+    let value = convert::member(config, name);
+    if is_absent(&value) {
+        return Ok(Array::new());
+    }
+    value.dyn_into().map_err(|other| wrong_type(name, "an array", &other))
+}
+
+fn function(config: &JsValue, name: &str) -> Result<Option<Function>, ErrorInfo> {
+    let value = convert::member(config, name);
+    if is_absent(&value) {
+        return Ok(None);
+    }
+    value.dyn_into().map(Some).map_err(|other| wrong_type(name, "a function", &other))
+}
+
+fn wrong_type(name: &str, wanted: &str, got: &JsValue) -> ErrorInfo {
+    invalid_config(["init's ", name, " must be ", wanted, "; it got ", &convert::shape(got)].concat())
+}
+
+fn is_absent(value: &JsValue) -> bool {
+    value.is_undefined() || value.is_null()
 }

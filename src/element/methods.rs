@@ -4,18 +4,11 @@
 use js_sys::Function;
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::session::{Input, SendOptions};
-use serde::Deserialize;
 use wasm_bindgen::prelude::*;
 
 use super::Agent;
 use crate::convert;
 use crate::error::mindset_error;
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Options {
-    silent: Option<bool>,
-}
 
 #[wasm_bindgen]
 impl Agent {
@@ -67,21 +60,14 @@ impl Agent {
             let message = ["a message is a text; this is ", &convert::shape(text)].concat();
             return Err(mindset_error(&ErrorInfo::new(ErrorCode::InvalidRequest, message)));
         };
-        let options = read_options(options).map_err(|e| mindset_error(&e))?;
-        let options = SendOptions { silent: options.silent.unwrap_or(false), when_idle };
+        let silent = convert::flag(options, "silent").map_err(|got| {
+            let message = ["the option silent of a message is true or false; it is ", &got].concat();
+            mindset_error(&ErrorInfo::new(ErrorCode::InvalidRequest, message))
+        })?;
+        let options = SendOptions { silent: silent.unwrap_or(false), when_idle };
         self.refresh();
         self.driver
             .send(Some(settle), |id| Input::Send { id, text: &text, options })
             .map_err(|e| mindset_error(&e))
     }
-}
-
-fn read_options(options: &JsValue) -> Result<Options, ErrorInfo> {
-    if options.is_undefined() || options.is_null() {
-        return Ok(Options::default());
-    }
-    serde_wasm_bindgen::from_value(options.clone()).map_err(|e| {
-        let message = ["the options of a message are like { silent: true }: ", &convert::thrown(&e.into())];
-        ErrorInfo::new(ErrorCode::InvalidRequest, message.concat())
-    })
 }
