@@ -181,13 +181,14 @@ fn read(config: &JsValue, default_server: Option<String>) -> Result<Init, ErrorI
     };
     let app_uid = text(config, "appUid")?.unwrap_or_default();
     if app_uid.is_empty() && protocol == Protocol::Mindset {
-        return Err(invalid_config("init needs appUid, the id of your application: init({ appUid: 'acme' })"));
+        return Err(invalid_config(
+            "init needs appUid, the id of your application: init({ appUid: 'acme' })",
+        ));
     }
     let server = text(config, "server")?.or(default_server).ok_or_else(|| {
         invalid_config("init needs server, the URL of your runtime: a bundled script has no default")
     })?;
-    let server =
-        absolute(&server).ok_or_else(|| invalid_config("init's server is no http or https URL"))?;
+    let server = absolute(&server).ok_or_else(|| invalid_config("init's server is no http or https URL"))?;
     let mut trusted: Vec<String> = origin(&server).into_iter().collect();
     for entry in list(config, "trustedServers")? {
         trusted.push(
