@@ -88,11 +88,25 @@ test('a very long word does not make the panel scroll sideways', async () => {
 test('the transcript is a log, the composer and the buttons have names, errors are alerts', async () => {
   const host = await s.ready();
   await host.panel.log.waitFor();
-  assert.equal(await host.panel.log.getAttribute('aria-live') ?? 'polite', 'polite');
   const tree = await host.panel.input.evaluate((e) => e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? '');
   assert.ok(tree.trim().length > 0, 'the composer has a name');
   await STATES.error(host);
   await host.panel.host.getByRole('alert').waitFor();
+});
+
+test('an answer is announced once, when it is whole', async () => {
+  const host = await s.ready();
+  s.runtime.hold();
+  await host.start('hello');
+  const run = await s.runtime.nextRun();
+  const announcer = host.panel.host.locator('[role="status"][aria-live="polite"]').first();
+  assert.equal(await host.panel.log.getAttribute('aria-live'), 'off', 'the log does not announce every piece');
+  run.start().say('Good ').say('morning');
+  await host.panel.reads('hello', 'Good morning');
+  assert.equal(await announcer.textContent(), '');
+  run.say('.').finish();
+  await host.saw('agent-idle', 2);
+  assert.equal(await announcer.textContent(), 'Good morning.');
 });
 
 test('who spoke is said, not only painted', async () => {

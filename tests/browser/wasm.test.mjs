@@ -20,6 +20,7 @@ async function fails({ headers, ...options } = {}) {
 /** The page is unharmed and was told once. */
 async function unharmed(host) {
   assert.equal(await host.run(() => window.reached), true);
+  assert.equal((await host.names()).filter((name) => name === 'error').length, 1, 'told once');
   const outcome = await host.run(async () => {
     const tell = (p) => p.then((r) => r.error?.code ?? r.status, (e) => e.code);
     const e = document.getElementById('agent');
@@ -31,7 +32,6 @@ async function unharmed(host) {
   });
   assert.equal(outcome, 'wasm-load');
   assert.equal(await host.busy(), false);
-  assert.equal((await host.names()).filter((name) => name === 'error').length, 1, 'told once');
   assert.deepEqual(await host.errors(), []);
 }
 

@@ -26,14 +26,14 @@ let pages;
 before(async () => {
   runtime = await Runtime.start();
   const port = await freePort();
-  server = `http://127.0.0.1:${port}/`;
+  server = `http://127.0.0.1:${port}`;
   python = new Program(pythonProgram('python'), [join(ROOT, 'tests/e2e/pydantic_server.py'), String(port)]);
-  await python.answers(`${server}health`);
+  await python.answers(`${server}/health`);
   browser = await launch();
   pages = await site({
     '/': `<!doctype html><title>Foreign server</title><script src="${runtime.origin}/mindset-agent.js"></script>
       <mindset-agent id="agent"></mindset-agent>
-      <script>mindset.init({ server: '${server}', protocol: 'ag-ui' })</script>`,
+      <script>mindset.init({ server: '${server}/agent/', protocol: 'ag-ui' })</script>`,
   });
 });
 after(async () => {

@@ -30,7 +30,8 @@ async def answer(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterato
         await asyncio.sleep(0.01)
 
 
-app = FastAPI()
+# No redirects: the element must use the address exactly as it was given.
+app = FastAPI(redirect_slashes=False)
 app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
 agent = Agent(FunctionModel(stream_function=answer))
 
@@ -41,7 +42,7 @@ def health() -> dict[str, bool]:
     return {"ok": True}
 
 
-@app.post("/")
+@app.post("/agent/")
 async def run(request: Request):
     """The AG-UI endpoint."""
     return await AGUIAdapter.dispatch_request(request, agent=agent)
