@@ -18,7 +18,7 @@ async function failedTurn(host, { reason, code, retryable }) {
   sentence(result.error.message);
   if (code) assert.equal(result.error.code, code);
   const { detail } = await host.saw('runtime-event:run_error');
-  assert.equal(detail.reason, reason);
+  if (reason) assert.equal(detail.reason, reason);
   if (retryable !== undefined) assert.equal(detail.retryable, retryable);
   sentence(detail.message);
   assert.notEqual(detail.aborted, true);
@@ -41,7 +41,7 @@ const ANSWERS = {
   'too many requests': [(run) => run.refuse(429, 'rate-limited', 'Too many messages: wait a minute.', true), { reason: 'rate_limited', code: 'rate-limited', retryable: true }],
   'a server error': [(run) => run.refuse(500, 'server-error', 'The store is not reachable: try again later.', true), { code: 'server-error', retryable: true }],
   'forbidden': [(run) => run.refuse(403, 'forbidden', 'This user may not talk to this agent.'), { code: 'forbidden', retryable: false }],
-  'a redirect to a login page': [(run) => run.response.writeHead(302, { location: '/login' }).end(), {}],
+  'a redirect to a login page': [(run) => { s.runtime.page('/login', HTML_PAGE); run.response.writeHead(302, { location: '/login' }).end(); }, { reason: 'internal', code: 'protocol' }],
   'the connection cut before any byte': [(run) => run.cut(), { code: 'network', retryable: true }],
 };
 

@@ -167,8 +167,8 @@ async function long() {
   s.runtime.hold();
   await host.start('go on');
   const run = await s.runtime.nextRun();
-  run.start().say('start\n');
-  await host.panel.shows('start');
+  run.start().say('And so it begins.\n');
+  await host.panel.shows('And so it begins.');
   return { host, run, log: host.panel.log };
 }
 

@@ -156,7 +156,7 @@ test('stop() before wasm is ready takes the kept message back', async () => {
 test('typing works before the element is ready', async () => {
   let refuse = true;
   s.runtime.onSignIn = (_body, count) => refuse
-    ? { refuse: [503, 'server-error', 'not yet'] }
+    ? { refuse: [503, 'server-error', 'Not yet: try again.', true] }
     : { authToken: `token-${count}`, expiresAt: new Date(Date.now() + 3.6e6).toISOString(), anonymousKey: 'k' };
   const host = await s.open(s.runtime.page('/', html()));
   await host.panel.input.fill('typed early');

@@ -35,7 +35,7 @@ async function strict() {
     <link rel="stylesheet" href="/host.css"><script src="/mindset-agent.js"></script></head>
     <body><mindset-agent id="agent" agent-uid="support" heading="Strict"></mindset-agent>
     <script src="/host.js"></script></body></html>`, STRICT);
-  const host = await s.open(url, { before: (page) => page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 })) });
+  const host = await s.open(url);
   await host.saw('agent-idle');
   return host;
 }
@@ -172,7 +172,7 @@ for (const [name, trust, header] of [
   });
 }
 
-test('requests carry no cookies and no referrer beyond the origin', async () => {
+test('requests carry no cookies', async () => {
   const host = await s.ready();
   await host.run(() => { document.cookie = 'session=secret'; });
   await host.send('hello');

@@ -39,6 +39,12 @@ function panelOf(page) {
   return panel;
 }
 
+/** A picture of the whole page, for people. */
+async function picture({ page }, name) {
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
 /** Waits for a whole answer after `turns` turns and gives the texts. */
 async function answered(page, turns) {
   await until(() => page.evaluate((n) => window.recorded.events.filter((e) => e.name === 'complete').length >= n, turns), 'an answer');
@@ -55,7 +61,7 @@ test('hello on the demo page is answered, and the page says it is no AI', async 
   await panelOf(host.page).shows(/demo/i);
   const started = await host.saw('runtime-event:run_started');
   assert.match(started.detail.disclosure, /not (an |a )?.*AI|no AI/i);
-  await host.page.screenshot({ path: join(SCREENSHOTS, 'demo.png') });
+  await picture(host, 'demo');
   assert.deepEqual(await host.errors(), []);
   assert.deepEqual(host.console, []);
 });
@@ -69,24 +75,46 @@ test('the demo page in the dark and on a phone', async () => {
     await host.saw('agent-idle');
     await panelOf(host.page).say('hello');
     await answered(host.page, 1);
-    await host.page.screenshot({ path: join(SCREENSHOTS, `demo-${name}.png`) });
+    await picture(host, `demo-${name}`);
     assert.equal(await host.run(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), true, name);
     await host.close();
   }
   host = undefined;
 });
 
-test('every button of the demo page does something', async () => {
-  host = await Host.open(browser, `${runtime.origin}/`);
+test('the buttons of the demo page: send, send silently, clear, copy', async () => {
+  host = await Host.open(browser, `${runtime.origin}/`, { context: { permissions: ['clipboard-read', 'clipboard-write'] } });
+  const button = (name) => host.page.getByRole('button', { name });
   await host.saw('agent-idle');
-  const buttons = await host.page.locator('button:visible').evaluateAll((all) => all.filter((b) => b.getRootNode() === document).map((b) => b.textContent.trim()));
-  for (const name of buttons) {
-    const before = (await host.names()).length;
-    await host.page.getByRole('button', { name, exact: true }).first().click();
-    await until(async () => (await host.names()).length > before, `the button "${name}" to cause an event`);
-    await until(async () => (await host.names()).at(-1) === 'agent-idle', `the turn of "${name}" to end`);
-  }
+  await button(/^Send .hello/).click();
+  await host.saw('agent-idle', 2);
+  assert.equal((await panelOf(host.page).texts()).length, 2);
+  await button(/silently/).click();
+  await host.saw('agent-idle', 3);
+  assert.equal((await panelOf(host.page).texts()).length, 3, 'the answer and not the message');
+  assert.ok(await host.page.locator('#log li').count() > 5);
+  await button('Clear').click();
+  assert.equal(await host.page.locator('#log li').count(), 0);
+  await button('Copy').click();
+  const copied = await until(() => host.run(() => navigator.clipboard.readText()), 'the lines in the clipboard');
+  assert.match(copied, /<mindset-agent/);
   assert.deepEqual(await host.errors(), []);
+});
+
+test('the lines the demo page shows work as they stand on another site', async () => {
+  host = await Host.open(browser, `${runtime.origin}/`);
+  const lines = await host.page.locator('#embed').textContent();
+  await host.close();
+  const other = await site({ '/': lines });
+  try {
+    host = await Host.open(browser, `${other.origin}/`);
+    await host.saw('agent-idle');
+    await panelOf(host.page).say('hello');
+    assert.equal((await answered(host.page, 1)).length, 2);
+    assert.deepEqual(await host.errors(), []);
+  } finally {
+    await other.stop();
+  }
 });
 
 test('three lines of HTML on another site', async () => {
@@ -147,7 +175,7 @@ test('an unknown agent, an unknown app and a page without an origin', async () =
     host = await Host.open(browser, `${other.origin}/agent`);
     const unknown = await host.error();
     assert.equal(unknown.code, 'agent-not-found');
-    assert.match(unknown.message, /nobody/);
+    assert.match(unknown.message, /agent-uid/);
     await host.close();
     host = await Host.open(browser, `${other.origin}/app`);
     assert.ok(['not-found', 'agent-not-found', 'invalid-config'].includes((await host.error()).code));

@@ -77,14 +77,14 @@ async function scenario(...behaviors) {
 
 const fault = (kind, after_chunks = 2) => ({ type: 'stream_fault', kind, after_chunks, times: 1 });
 
-/** reason, and whether half an answer may be on screen. */
+/** What the model does, and the reasons that fit. */
 const CASES = {
   'ends early without its end': [fault('truncate'), ['model_error', 'interrupted']],
   'drops the connection': [fault('disconnect'), ['model_error', 'interrupted']],
   'sends a chunk that is no JSON': [fault('malformed'), ['model_error', 'internal']],
   'ends before the first word': [fault('truncate', 0), ['model_error', 'interrupted']],
   'refuses with 429': [{ type: 'fail', status: 429, times: 20 }, ['rate_limited']],
-  'refuses with 401': [{ type: 'fail', status: 401, times: 20 }, ['model_error', 'internal']],
+  'refuses with 401': [{ type: 'fail', status: 401, times: 20 }, ['model_error', 'internal', 'unauthorized']],
   'refuses with 500': [{ type: 'fail', status: 500, times: 20 }, ['model_error']],
 };
 

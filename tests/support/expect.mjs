@@ -2,9 +2,12 @@
 
 import assert from 'node:assert/strict';
 
-/** Text a person can act on: a capital first, several words, a full stop. */
+/**
+ * Text a person can act on: a capital first (or the name of an option, or an
+ * address), several words, a full stop.
+ */
 export function sentence(text) {
-  assert.match(text, /^["'\p{Lu}].*\s.*[.!?]$/su, `not a sentence: ${text}`);
+  assert.match(text, /^(["'`<\p{Lu}]|https?:|[a-z]+[A-Z]\w+ ).*\s.*[.!?]$/su, `not a sentence: ${text}`);
 }
 
 /** The next message is answered: the element is as good as new. */

@@ -113,6 +113,7 @@ export class ScriptedRuntime {
     this.requests.push(`${request.method} ${pathname}`);
     if (request.method === 'OPTIONS') return this.preflight(request, response);
     const page = this.pages.get(pathname);
+    if (pathname === '/favicon.ico') return response.writeHead(204).end();
     if (page) {
       response.writeHead(200, page.headers);
       return response.end(page.body);
@@ -175,8 +176,8 @@ function send(response, status, type, body, headers = {}) {
   response.end(body);
 }
 
-function refuse(response, status, code, message) {
-  send(response, status, 'application/json', JSON.stringify({ error: { code, message, retryable: false } }), ANY_ORIGIN);
+function refuse(response, status, code, message, retryable = false) {
+  send(response, status, 'application/json', JSON.stringify({ error: { code, message, retryable } }), ANY_ORIGIN);
 }
 
 async function text(request) {

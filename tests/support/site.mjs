@@ -5,7 +5,8 @@ import { createServer } from 'node:http';
 /** Serves `pages`, a map of path to HTML. */
 export async function site(pages) {
   const server = createServer((request, response) => {
-    const body = pages[new URL(request.url, 'http://site').pathname];
+    const { pathname } = new URL(request.url, 'http://site');
+    const body = pathname === '/favicon.ico' ? '' : pages[pathname];
     response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' });
     response.end(body);
   });
