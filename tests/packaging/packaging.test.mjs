@@ -62,10 +62,6 @@ test('init on a server rejects with a code and a sentence', async () => {
   assert.ok(message.length > 20, message);
 });
 
-test('the classic script in plain Node does not throw', async () => {
-  assert.equal(await node("require('mindset-agent/mindset-agent.js'); console.log('fine')", 'commonjs'), 'fine');
-});
-
 test('the package holds what it needs and nothing private', async () => {
   const folder = join(consumer, 'node_modules', 'mindset-agent');
   const names = await readdir(join(folder, 'dist'));
