@@ -46,7 +46,9 @@ impl App {
         let store = Store::open(&config.server.database).await?;
         let secret = match &config.server.token_secret {
             Some(secret) => secret.clone(),
-            None => store.token_secret().await.map_err(|e| OpenError(format!("the database failed: {e}")))?,
+            None => {
+                store.token_secret().await.map_err(|e| OpenError(format!("The database failed: {e}.")))?
+            }
         };
         Ok(App(Arc::new(Inner {
             tokens: Tokens::new(&secret, config.server.token_lifetime),

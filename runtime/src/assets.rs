@@ -123,7 +123,7 @@ fn missing(path: &str) -> Response {
     if !built {
         return ApiError::unknown_route(path).into_response();
     }
-    let message = "this file is not part of the server; run `cargo xtask build` and start the server again";
+    let message = "This file is not part of the server. Run `cargo xtask build` and start the server again.";
     ApiError::new(ErrorCode::NotFound, message).into_response()
 }
 

@@ -84,7 +84,7 @@ impl Tokens {
         let invalid = || {
             ApiError::new(
                 ErrorCode::InvalidAuth,
-                "the token is not one of this server; get a new one from the sdkusers/auth or anonymous call",
+                "The token is not one of this server. Get a new one from the sdkusers/auth or anonymous call.",
             )
         };
         let claims = self.signed_claims(token).ok_or_else(invalid)?;
@@ -95,7 +95,7 @@ impl Tokens {
         if expires <= now / 1000 {
             return Err(ApiError::new(
                 ErrorCode::AuthExpired,
-                "the token has expired; get a new one and try again",
+                "The token has expired. Get a new one and try again.",
             ));
         }
         let anonymous = claims.get("anonymous").and_then(Value::as_bool).unwrap_or(false);
@@ -125,7 +125,7 @@ impl Tokens {
         let token = token.ok_or_else(|| {
             ApiError::new(
                 ErrorCode::InvalidAuth,
-                "the request has no token; send it as `Authorization: Bearer ...`",
+                "The request has no token. Send it as `Authorization: Bearer ...`.",
             )
         })?;
         self.verify(token, now)
@@ -149,7 +149,7 @@ pub(crate) fn check_api_key(app: Option<&App>, headers: &HeaderMap) -> ApiResult
     if good && !given.is_empty() {
         return Ok(());
     }
-    let message = "the x-api-key header is missing or is no key of this app; compare it with api_keys in the configuration";
+    let message = "The x-api-key header is missing or is no key of this app. Compare it with api_keys in the configuration.";
     Err(ApiError::new(ErrorCode::InvalidAuth, message))
 }
 

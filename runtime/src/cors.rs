@@ -35,7 +35,7 @@ pub(crate) async fn layer(State(app): State<App>, request: Request, next: Next) 
     } else {
         ApiError::new(
             ErrorCode::OriginNotAllowed,
-            "no app lets pages of this origin in; add it to origins in the configuration",
+            "No app lets pages of this origin in. Add it to origins in the configuration.",
         )
         .into_response()
     };

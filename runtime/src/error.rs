@@ -43,7 +43,7 @@ impl ApiError {
         let path: String = path.chars().take(200).collect();
         ApiError::new(
             ErrorCode::NotFound,
-            "nothing has this address; compare it with the HTTP API in the documentation",
+            "Nothing has this address. Compare it with the HTTP API in the documentation.",
         )
         .with("path", path)
     }
@@ -53,7 +53,9 @@ impl ApiError {
         let method: String = method.chars().take(20).collect();
         ApiError::new(
             ErrorCode::InvalidRequest,
-            format!("this address does not take {method}; compare it with the HTTP API in the documentation"),
+            format!(
+                "This address does not take {method}. Compare it with the HTTP API in the documentation."
+            ),
         )
         .status(StatusCode::METHOD_NOT_ALLOWED)
     }
@@ -72,7 +74,7 @@ impl From<StoreError> for ApiError {
         tracing::error!(%error, "the database failed");
         ApiError::new(
             ErrorCode::ServerError,
-            "the server could not reach its database; try again in a moment",
+            "The server could not reach its database. Try again in a moment.",
         )
     }
 }

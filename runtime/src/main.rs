@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return fail(&format!("the system gives no threads ({error}); close other programs")),
+        Err(error) => return fail(&format!("The system gives no threads ({error}). Close other programs.")),
     };
     match runtime.block_on(serve(config, env)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -70,7 +70,7 @@ fn options(mut args: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<
     while let Some(arg) = args.next() {
         match arg.to_str() {
             Some("--config") => {
-                options.config = args.next().ok_or("--config needs a file name after it")?.into();
+                options.config = args.next().ok_or("--config needs a file name after it.")?.into();
             }
             Some("--check-config") => options.check = true,
             Some("--version" | "-V") => {
@@ -81,7 +81,7 @@ fn options(mut args: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<
                 print!("{HELP}");
                 return Ok(None);
             }
-            _ => return Err(format!("unknown argument {}; --help lists all", arg.display())),
+            _ => return Err(format!("Unknown argument {}. Run --help to see all.", arg.display())),
         }
     }
     Ok(Some(options))
@@ -92,21 +92,21 @@ async fn serve(config: Config, env: Environment) -> Result<(), String> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(colours).with_target(false).init();
     let address = config.server.listen;
     let listener = TcpListener::bind(address).await.map_err(|error| {
-        let remedy = "end the other program or choose another port with MINDSET__SERVER__LISTEN";
+        let remedy = "End the other program or choose another port with MINDSET__SERVER__LISTEN.";
         match error.kind() {
-            std::io::ErrorKind::AddrInUse => format!("{address} is taken by another program; {remedy}"),
+            std::io::ErrorKind::AddrInUse => format!("{address} is taken by another program. {remedy}"),
             kind => format!(
-                "cannot listen on {address} ({kind}); choose another address with MINDSET__SERVER__LISTEN"
+                "Cannot listen on {address} ({kind}). Choose another address with MINDSET__SERVER__LISTEN."
             ),
         }
     })?;
     let bound = listener.local_addr().unwrap_or(address);
     let app = App::start(config, &env).await.map_err(|e| e.0)?;
     let stop =
-        stop_signal().map_err(|error| format!("the system gives no signals ({error}); start it again"))?;
+        stop_signal().map_err(|error| format!("The system gives no signals ({error}). Start it again."))?;
     tracing::info!("listening on http://{bound}");
     let served = app.serve(listener, stop).await;
-    served.map_err(|error| format!("the server stopped ({error}); start it again"))
+    served.map_err(|error| format!("The server stopped ({error}). Start it again."))
 }
 
 /// Ready at Ctrl-C or when the system asks to stop; listens from this call on.

@@ -96,7 +96,7 @@ async fn origins() {
         assert_eq!(answer.error(), (403, "origin-not-allowed".into()));
         // The refusal itself may be read, so that a developer sees the sentence.
         assert_eq!(answer.header("access-control-allow-origin"), bad);
-        assert!(bad != "null" || answer.text.contains("serve it over HTTP"), "{}", answer.text);
+        assert!(bad != "null" || answer.text.contains("Serve it over HTTP"), "{}", answer.text);
     }
 }
 

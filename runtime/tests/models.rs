@@ -90,6 +90,8 @@ fn failure(events: &[Value]) -> (String, bool) {
     let end = last(events);
     assert_eq!(kind(end), "RUN_ERROR", "{end}");
     assert!(!end.to_string().contains(KEY));
+    let message = end.get("message").and_then(Value::as_str).unwrap();
+    assert!(message.starts_with("The ") && message.ends_with('.'), "no sentence: {message}");
     let mindset = end.get("metadata").and_then(|m| m.get("mindset")).unwrap();
     let reason = mindset.get("reason").and_then(Value::as_str).unwrap().to_owned();
     (reason, mindset.get("retryable").and_then(Value::as_bool).unwrap())

@@ -83,7 +83,7 @@ impl Endpoint {
         decoder: impl Decode + 'static,
     ) -> Answer {
         let Some(client) = &self.client else {
-            let failed = failure(Reason::ModelError, "the server has no TLS for model calls".into(), false);
+            let failed = failure(Reason::ModelError, "The server has no TLS for model calls.".into(), false);
             return stream::iter([ModelEvent::Failed(failed)]).boxed();
         };
         let mut request = client.post(&self.url).header("content-type", "application/json").body(body);
@@ -144,7 +144,8 @@ impl Exchange {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
                 let why = if error.is_connect() { "cannot be reached" } else { "broke off the call" };
-                let text = format!("the model server {} {why}; check the address and the network", self.host);
+                let text =
+                    format!("The model server {} {why}. Check the address and the network.", self.host);
                 return self.fail(failure(Reason::ModelError, text, true));
             }
             Err(_) => return self.fail(self.silence()),
@@ -162,7 +163,7 @@ impl Exchange {
                 return self.fail(from_body(500, &body, &self.host, self.key.as_ref()));
             }
             let text =
-                format!("the model server {} answered without a stream; check the base_url", self.host);
+                format!("The model server {} answered without a stream. Check the base_url.", self.host);
             return self.fail(failure(Reason::ModelError, text, false));
         }
         self.step = Step::Read(response);
@@ -198,7 +199,7 @@ impl Exchange {
     }
 
     fn silence(&self) -> ModelFailure {
-        let text = format!("the model server {} said nothing for {} s", self.host, self.idle.as_secs());
+        let text = format!("The model server {} said nothing for {} s.", self.host, self.idle.as_secs());
         failure(Reason::Timeout, text, true)
     }
 
@@ -213,18 +214,18 @@ pub(super) fn failure(reason: Reason, message: String, retryable: bool) -> Model
 
 /// The stream ended without its end.
 pub(super) fn cut_off() -> ModelFailure {
-    failure(Reason::Interrupted, "the model's answer broke off before its end; try again".into(), true)
+    failure(Reason::Interrupted, "The model's answer broke off before its end. Try again.".into(), true)
 }
 
 /// An event over [`MAX_EVENT`].
 pub(super) fn too_large() -> ModelFailure {
-    failure(Reason::ModelError, "the model sent an event that is too large".into(), false)
+    failure(Reason::ModelError, "The model sent an event that is too large.".into(), false)
 }
 
 /// An HTTP error answer.
 fn from_body(status: u16, body: &str, host: &str, key: Option<&Secret>) -> ModelFailure {
     if let 300..=399 = status {
-        let text = format!("the model server {host} redirects; put the final address into base_url");
+        let text = format!("The model server {host} redirects. Put the final address into base_url.");
         return failure(Reason::ModelError, text, false);
     }
     let parsed = json::parse(body).unwrap_or_default();
@@ -243,30 +244,32 @@ pub(super) fn from_error(error: &Value, status: Option<u16>) -> ModelFailure {
     let code = code.unwrap_or_default();
     let numeric = code.parse::<u16>().ok().filter(|n| (400..600).contains(n));
     let status = status.or(numeric).or_else(|| status_of(text("type"), &code));
-    let said =
-        |what: &str| if words.is_empty() { what.to_owned() } else { format!("{what}: {}", words.trim()) };
+    let said = |what: &str| match words.trim().trim_end_matches('.') {
+        "" => format!("{what}."),
+        words => format!("{what}: {words}."),
+    };
     let too_long = code == "context_length_exceeded"
         || words.contains("maximum context length")
         || words.contains("prompt is too long");
     match status {
         _ if too_long => failure(
             Reason::ContextTooLong,
-            "the conversation no longer fits the model; start a new one".into(),
+            "The conversation no longer fits the model. Start a new one.".into(),
             false,
         ),
         // Not the provider's words: some repeat the key.
         Some(401 | 403) => failure(
             Reason::Unauthorized,
-            "the model provider refused the server's key; the operator has to check api_key".into(),
+            "The model provider refused the server's key. The operator has to check api_key.".into(),
             false,
         ),
-        Some(429) => failure(Reason::RateLimited, said("the model provider asks to slow down"), true),
+        Some(429) => failure(Reason::RateLimited, said("The model provider asks to slow down"), true),
         Some(404) => {
-            failure(Reason::ModelError, said("the model provider does not know this model or address"), false)
+            failure(Reason::ModelError, said("The model provider does not know this model or address"), false)
         }
-        Some(408 | 500..=599) => failure(Reason::ModelError, said("the model provider failed"), true),
-        Some(_) => failure(Reason::ModelError, said("the model provider refused the request"), false),
-        None => failure(Reason::ModelError, said("the model provider reported an error"), true),
+        Some(408 | 500..=599) => failure(Reason::ModelError, said("The model provider failed"), true),
+        Some(_) => failure(Reason::ModelError, said("The model provider refused the request"), false),
+        None => failure(Reason::ModelError, said("The model provider reported an error"), true),
     }
 }
 

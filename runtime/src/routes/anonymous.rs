@@ -27,7 +27,7 @@ pub(super) async fn create(
     body: Body,
 ) -> ApiResult<Response> {
     if !app.limiter().take(peer.ip(), Instant::now()) {
-        let message = "too many sessions were asked for from this address; wait a minute and try again";
+        let message = "Too many sessions were asked for from this address. Wait a minute and try again.";
         return Err(ApiError::new(ErrorCode::RateLimited, message));
     }
     let request = body::read_object(body, app.config().server.max_body).await?;
@@ -37,7 +37,7 @@ pub(super) async fn create(
     let config = app.config().app(app_uid).ok_or_else(|| {
         ApiError::new(
             ErrorCode::NotFound,
-            "there is no app with this uid; compare app-uid with the configuration",
+            "There is no app with this uid. Compare app-uid with the configuration.",
         )
         .with("appUid", app_uid)
     })?;
@@ -72,7 +72,7 @@ fn check_agent(app: &config::App, agent_uid: &str) -> ApiResult<()> {
 pub(super) fn denied() -> ApiError {
     ApiError::new(
         ErrorCode::AnonymousDenied,
-        "this agent is not open to anonymous users; give init a fetchAuthentication, or set anonymous for the agent",
+        "This agent is not open to anonymous users. Give init a fetchAuthentication, or set anonymous for the agent.",
     )
 }
 
@@ -81,7 +81,7 @@ fn check_origin(app: &config::App, headers: &HeaderMap) -> ApiResult<()> {
         if app.allow_no_origin {
             return Ok(());
         }
-        let message = "the request has no Origin header; set allow_no_origin for the app to let scripts in";
+        let message = "The request has no Origin header. Set allow_no_origin for the app to let scripts in.";
         return Err(ApiError::new(ErrorCode::OriginNotAllowed, message));
     };
     let origin = origin.to_str().unwrap_or("");
@@ -89,9 +89,9 @@ fn check_origin(app: &config::App, headers: &HeaderMap) -> ApiResult<()> {
         return Ok(());
     }
     let message = if origin == "null" {
-        "the page has no origin, as pages opened as a file do; serve it over HTTP"
+        "The page has no origin, as pages opened as a file do. Serve it over HTTP."
     } else {
-        "pages of this origin may not use the app; add it to origins in the configuration"
+        "Pages of this origin may not use the app. Add it to origins in the configuration."
     };
     let origin: String = origin.chars().take(200).collect();
     Err(ApiError::new(ErrorCode::OriginNotAllowed, message).with("origin", origin))

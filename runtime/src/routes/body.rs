@@ -19,7 +19,7 @@ pub(super) async fn read(body: Body, limit: u64) -> ApiResult<Value> {
     let mut discarded = 0;
     let mut chunks = body.into_data_stream();
     while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| invalid("the body broke off; send the request again".into()))?;
+        let chunk = chunk.map_err(|_| invalid("The body broke off. Send the request again.".into()))?;
         if discarded == 0 && bytes.len() + chunk.len() <= limit {
             bytes.extend_from_slice(&chunk);
             continue;
@@ -30,12 +30,13 @@ pub(super) async fn read(body: Body, limit: u64) -> ApiResult<Value> {
         }
     }
     if discarded > 0 {
-        let message = format!("the body is larger than {limit} bytes; send less");
+        let message = format!("The body is larger than {limit} bytes. Send less.");
         return Err(ApiError::new(ErrorCode::TooLarge, message).with("limit", limit as u64));
     }
-    let text = std::str::from_utf8(&bytes).map_err(|_| invalid("the body is not UTF-8; send JSON".into()))?;
+    let text =
+        std::str::from_utf8(&bytes).map_err(|_| invalid("The body is not UTF-8. Send JSON.".into()))?;
     json::parse(text).map_err(|e| {
-        invalid(format!("the body is not JSON: {e}"))
+        invalid(format!("The body is not JSON: {e}."))
             .with("line", e.line as u64)
             .with("column", e.column as u64)
     })
@@ -45,13 +46,14 @@ pub(super) async fn read(body: Body, limit: u64) -> ApiResult<Value> {
 pub(super) async fn read_object(body: Body, limit: u64) -> ApiResult<Object> {
     match read(body, limit).await? {
         Value::Object(object) => Ok(object),
-        other => Err(field(&format!("the body must be a JSON object, not {}", other.kind()))),
+        other => Err(field(&format!("The body must be a JSON object, not {}.", other.kind()))),
     }
 }
 
 /// A member that must be a text of 1 to `limit` characters.
 pub(super) fn text<'o>(object: &'o Object, key: &str, limit: usize) -> ApiResult<&'o str> {
-    optional_text(object, key, limit)?.ok_or_else(|| field(&format!("{key} is missing; it must be a text")))
+    optional_text(object, key, limit)?
+        .ok_or_else(|| field(&format!("`{key}` is missing. It must be a text.")))
 }
 
 /// The same for one that may be missing or `null`.
@@ -59,10 +61,10 @@ pub(super) fn optional_text<'o>(object: &'o Object, key: &str, limit: usize) -> 
     match object.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.is_empty() || text.chars().count() > limit => {
-            Err(field(&format!("{key} must have 1 to {limit} characters")))
+            Err(field(&format!("`{key}` must have 1 to {limit} characters.")))
         }
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(field(&format!("{key} must be a text, not {}", other.kind()))),
+        Some(other) => Err(field(&format!("`{key}` must be a text, not {}.", other.kind()))),
     }
 }
 

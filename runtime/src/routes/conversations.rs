@@ -35,7 +35,7 @@ pub(super) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     }
     let id = match body::optional_text(&request, "id", 200)? {
         Some(id) if id.chars().any(char::is_control) => {
-            return Err(body::field("id may hold printable characters only, for example a UUID"));
+            return Err(body::field("`id` may hold printable characters only, for example a UUID."));
         }
         Some(id) => id.to_owned(),
         None => ids::uuid(),
@@ -60,7 +60,7 @@ pub(super) async fn read(
 }
 
 fn unknown() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "there is no conversation with this id; start a new one")
+    ApiError::new(ErrorCode::NotFound, "There is no conversation with this id. Start a new one.")
 }
 
 fn summary(row: &ConversationRow) -> Object {

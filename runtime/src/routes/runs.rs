@@ -30,13 +30,13 @@ pub(super) async fn create(
     let posted = body::read(body, app.config().server.max_body).await?;
     let agent = agent(&app, &user, &agent_uid)?;
     let input = decode_input(&posted).map_err(|e| match e {
-        DecodeError::Malformed(text) => body::field(&text),
-        other => body::field(&other.to_string()),
+        DecodeError::Malformed(text) => body::field(&format!("The body is no run input. {text}")),
+        other => body::field(&format!("The body is no run input: {other}.")),
     })?;
     let model = app.models().get(&agent.model).ok_or_else(|| {
         ApiError::new(
             ErrorCode::AgentMisconfigured,
-            "the agent's model is not configured; the operator has to add it",
+            "The agent's model is not configured. The operator has to add it.",
         )
     })?;
     let order = Order { agent: agent.clone(), user, model, input, body_hash: body_hash(&posted) };
@@ -67,12 +67,12 @@ fn agent<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<&'a Agent> {
     let config = app.config().app(&user.app).ok_or_else(|| {
         ApiError::new(
             ErrorCode::InvalidAuth,
-            "the token is for an app that is no longer configured; get a new one",
+            "The token is for an app that is no longer configured. Get a new one.",
         )
     })?;
     if let Some((_, session)) = uid.split_once("::") {
         let session: String = session.chars().take(200).collect();
-        let message = "there is no agent session with this uid; use the plain agent uid";
+        let message = "There is no agent session with this uid. Use the plain agent uid.";
         return Err(ApiError::new(ErrorCode::AgentNotFound, message).with("session", session));
     }
     let agent = config.agent(uid).ok_or_else(|| unknown_agent(uid))?;
@@ -85,7 +85,7 @@ fn agent<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<&'a Agent> {
 /// The app has no such agent.
 pub(super) fn unknown_agent(uid: &str) -> ApiError {
     let uid: String = uid.chars().take(200).collect();
-    let message = "the app has no agent with this uid; compare agent-uid with the configuration";
+    let message = "The app has no agent with this uid. Compare agent-uid with the configuration.";
     ApiError::new(ErrorCode::AgentNotFound, message).with("agentUid", uid)
 }
 

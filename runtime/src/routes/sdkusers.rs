@@ -25,7 +25,7 @@ pub(super) async fn auth(
     let request = body::read_object(body, app.config().server.max_body).await?;
     let external_id = body::text(&request, "externalId", 100)?;
     if !external_id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
-        return Err(body::field("externalId may hold A-Z, a-z, 0-9, _ and - only"));
+        return Err(body::field("`externalId` may hold A-Z, a-z, 0-9, _ and - only."));
     }
     let name = body::optional_text(&request, "name", 200)?;
     let id = app.store().user_by_external_id(&app_uid, external_id, name).await?;

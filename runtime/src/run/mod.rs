@@ -110,7 +110,7 @@ impl Runs {
         let runs = Arc::clone(self);
         let started = tokio::spawn(async move { runs.start_now(order).await }).await;
         started.unwrap_or_else(|_| {
-            Err(ApiError::new(ErrorCode::Internal, "the run could not be started; try again in a moment"))
+            Err(ApiError::new(ErrorCode::Internal, "The run could not be started. Try again in a moment."))
         })
     }
 
@@ -172,7 +172,7 @@ impl Runs {
         let conflict = || {
             ApiError::new(
                 ErrorCode::Conflict,
-                "a run with this id was started with another body; take a new runId for a new message",
+                "A run with this id was started with another body. Take a new runId for a new message.",
             )
         };
         if let Some(run) = self.live(user, run_id) {
@@ -182,7 +182,7 @@ impl Runs {
         if !same(&stored.conversation, &stored.body_hash) {
             return Err(conflict());
         }
-        let message = "this run has ended and its events are gone; read the conversation instead";
+        let message = "This run has ended and its events are gone. Read the conversation instead.";
         Err(ApiError::new(ErrorCode::Gone, message)
             .with("state", stored.status.as_str())
             .with("conversationId", stored.conversation))
@@ -190,13 +190,13 @@ impl Runs {
 
     fn check_free(&self, row: &ConversationRow, order: &Order) -> ApiResult<()> {
         if row.agent != order.agent.uid {
-            let message = "the conversation is with another agent; take a new threadId to talk to this one";
+            let message = "The conversation is with another agent. Take a new threadId to talk to this one.";
             return Err(ApiError::new(ErrorCode::Conflict, message).with("agentUid", row.agent.as_str()));
         }
         match self.running(row.key) {
             Some(run_id) => Err(ApiError::new(
                 ErrorCode::Busy,
-                "the conversation is answering already; wait for the end or cancel that run",
+                "The conversation is answering already. Wait for the end or cancel that run.",
             )
             .with("runId", run_id)),
             None => Ok(()),
@@ -206,7 +206,9 @@ impl Runs {
     async fn new_conversation(&self, user: &User, id: &str, agent: &str) -> ApiResult<ConversationRow> {
         self.store.add_conversation(user, id, agent, None).await?;
         let row = self.store.conversation(user, id).await?;
-        row.ok_or_else(|| ApiError::new(ErrorCode::ServerError, "the conversation was not stored; try again"))
+        row.ok_or_else(|| {
+            ApiError::new(ErrorCode::ServerError, "The conversation was not stored. Try again.")
+        })
     }
 
     fn enter(&self, user: &User, run_id: &str, run: &Arc<LiveRun>) -> ApiResult<()> {
@@ -214,7 +216,7 @@ impl Runs {
         if table.closing {
             return Err(ApiError::new(
                 ErrorCode::ServerError,
-                "the server is shutting down; try again in a moment",
+                "The server is shutting down. Try again in a moment.",
             ));
         }
         table.busy.insert(run.conversation_key, run_id.to_owned());
@@ -241,7 +243,7 @@ impl Runs {
         let runs = Arc::clone(self);
         let cancelled = tokio::spawn(async move { runs.cancel_now(&user, &run_id).await }).await;
         cancelled.unwrap_or_else(|_| {
-            Err(ApiError::new(ErrorCode::Internal, "the run could not be cancelled; try again in a moment"))
+            Err(ApiError::new(ErrorCode::Internal, "The run could not be cancelled. Try again in a moment."))
         })
     }
 
@@ -253,7 +255,7 @@ impl Runs {
         }
         let _starting = self.starting.lock().await;
         let stored = self.store.run(user, run_id).await?.ok_or_else(|| {
-            ApiError::new(ErrorCode::NotFound, "there is no run with this id; it may never have started")
+            ApiError::new(ErrorCode::NotFound, "There is no run with this id. It may never have started.")
         })?;
         if stored.status != RunStatus::Ended(RunState::Waiting) {
             return Ok(stored.status);

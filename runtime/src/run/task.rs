@@ -56,7 +56,7 @@ impl Task {
                     self.broken = true;
                     let info = ErrorInfo::new(
                         ErrorCode::ServerError,
-                        "the server could not store the answer; try again in a moment",
+                        "The server could not store the answer. Try again in a moment.",
                     );
                     self.start.turn.handle(Input::Fail(info), clock::now());
                     continue;
@@ -69,16 +69,19 @@ impl Task {
 
     async fn next_input(&mut self) -> Input {
         let due = self.start.turn.poll_timeout();
-        let answer = &mut self.answer;
         tokio::select! {
-            event = async { match answer { Some(answer) => answer.next().await, None => std::future::pending().await } } => {
-                Input::Model(event.unwrap_or_else(|| broken_off("the model's answer broke off before its end; try again")))
+            event = said(&mut self.answer) => {
+                if let ModelEvent::Failed(failed) = &event {
+                    let model = self.start.model.shown_name();
+                    tracing::warn!(model, reason = failed.reason.as_str(), "model call failed: {}", failed.message);
+                }
+                Input::Model(event)
             }
             Some(command) = self.start.inbox.recv() => match command {
                 Command::Cancel => Input::Cancel,
                 // What was said so far stays, as when the model breaks off.
                 Command::Shutdown => {
-                    Input::Model(broken_off("the server was shut down during the answer; send the message again"))
+                    Input::Model(broken_off("The server was shut down during the answer. Send the message again."))
                 }
             },
             () = until(due) => Input::Tick,
@@ -134,6 +137,13 @@ impl Drop for Task {
 
 fn is_last(event: &Event) -> bool {
     matches!(event.body, Body::RunFinished { .. } | Body::RunError { .. })
+}
+
+/// What the model says next; waits for ever while no call is open.
+async fn said(answer: &mut Option<Answer>) -> ModelEvent {
+    let Some(answer) = answer else { return std::future::pending().await };
+    let event = answer.next().await;
+    event.unwrap_or_else(|| broken_off("The model's answer broke off before its end. Try again."))
 }
 
 /// The answer ended without its end.

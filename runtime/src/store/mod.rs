@@ -84,7 +84,7 @@ impl Store {
         match store.meta("version").await.map_err(|e| failed(path, &e.to_string()))?.as_deref() {
             Some(VERSION) => Ok(store),
             found => Err(OpenError(format!(
-                "the database {} has format {} and this version needs {VERSION}; name another file in server.database",
+                "The database {} has format {} and this version needs {VERSION}. Name another file in server.database.",
                 path.display(),
                 found.unwrap_or("unknown"),
             ))),
@@ -138,7 +138,7 @@ fn make_private(path: &Path) -> Result<(), String> {
 fn failed(path: &Path, why: &str) -> OpenError {
     let path: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     OpenError(format!(
-        "the database {} cannot be used ({why}); check the folder and its rights, or name another file in server.database",
+        "The database {} cannot be used ({why}). Check the folder and its rights, or name another file in server.database.",
         path.display()
     ))
 }

@@ -216,7 +216,9 @@ impl Answer {
         let error =
             self.body.get("error").unwrap_or_else(|| panic!("no error body: {} {}", self.status, self.text));
         assert_eq!(self.header("content-type"), "application/json");
-        assert!(error.get("message").and_then(Value::as_str).is_some_and(|m| m.len() > 20), "{}", self.text);
+        let message = error.get("message").and_then(Value::as_str).unwrap();
+        let begins = message.starts_with(|c: char| c.is_uppercase() || c == '`');
+        assert!(message.len() > 20 && begins && message.ends_with('.'), "no sentence: {message}");
         assert!(error.get("retryable").and_then(Value::as_bool).is_some());
         (self.status, error.get("code").and_then(Value::as_str).unwrap().to_owned())
     }
