@@ -29,9 +29,12 @@ pub(super) async fn create(
     let user = app.tokens().bearer(&headers, clock::now())?;
     let posted = body::read(body, app.config().server.max_body).await?;
     let agent = agent(&app, &user, &agent_uid)?;
-    let input = decode_input(&posted).map_err(|e| match e {
-        DecodeError::Malformed(text) => body::field(&format!("The body is no run input. {text}")),
-        other => body::field(&format!("The body is no run input: {other}.")),
+    let input = decode_input(&posted).map_err(|error| {
+        let why = match error {
+            DecodeError::Malformed(text) => text,
+            other => other.to_string(),
+        };
+        body::field(&format!("The body is no run input. {}.", why.trim_end_matches('.')))
     })?;
     let model = app.models().get(&agent.model).ok_or_else(|| {
         ApiError::new(
