@@ -242,3 +242,38 @@ test('an element without an agent or without init says what is missing', async (
   await host.saw('agent-idle');
   assert.equal((await host.send('hello')).status, 'finished');
 });
+
+test('an address that is none: one error that names the attribute; the right one then works', async () => {
+  const host = await s.open(s.runtime.page('/', html({
+    elements: '<mindset-agent id="agent" agent-uid="support" server="ftp://files.example"></mindset-agent>',
+  })));
+  const error = await host.error();
+  assert.equal(error.code, 'invalid-config');
+  assert.match(error.message, /server/);
+  await host.run(() => document.getElementById('agent').removeAttribute('server'));
+  await host.saw('agent-idle');
+  assert.equal((await host.send('hello')).status, 'finished');
+  assert.equal((await host.names()).filter((name) => name === 'error').length, 1);
+});
+
+test('init that cannot be used rejects with the name of the option; a good one then works', async () => {
+  const host = await s.open(s.runtime.page('/', html({ init: null })));
+  const told = await host.run(async (timing) => {
+    const tell = (p) => p.then(() => 'resolved', (e) => [e.code, e.message]);
+    const bad = [
+      await tell(mindset.init({ appUid: 7 })),
+      await tell(mindset.init({ appUid: 'acme', server: 'mailto:x' })),
+      await tell(mindset.init({ appUid: 'acme', protocol: 'telepathy' })),
+      await tell(mindset.init({ appUid: 'acme', fetchAuthentication: 'token' })),
+      await tell(mindset.init({ appUid: 'acme', fetchAuthentication() {}, getSession() {} })),
+    ];
+    return [...bad, await tell(mindset.init({ appUid: 'acme', timing, later: true }))];
+  }, TIMING);
+  const options = [/appUid/, /server/, /protocol/, /fetchAuthentication/, /getSession/];
+  for (const [i, option] of options.entries()) {
+    assert.equal(told[i][0], 'invalid-config');
+    assert.match(told[i][1], option);
+  }
+  assert.equal(told.at(-1), 'resolved');
+  await host.saw('agent-idle');
+});

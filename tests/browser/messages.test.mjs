@@ -237,6 +237,20 @@ test('nothing arrives after a stop', async () => {
   assert.deepEqual(names.slice(end), ['runtime-event:run_error', 'agent-idle']);
 });
 
+test('stop() before the server said anything', async () => {
+  const host = await s.ready();
+  s.runtime.hold();
+  await host.start('hello');
+  const run = await s.runtime.nextRun();
+  await host.run(() => document.getElementById('agent').stop());
+  assert.equal((await host.late()).status, 'aborted');
+  await run.gone;
+  assert.deepEqual(s.runtime.cancels, [run.input.runId]);
+  assert.equal(await host.busy(), false);
+  s.runtime.onRun = (r) => r.start().say('Next.').finish();
+  assert.equal((await host.send('next')).text, 'Next.');
+});
+
 test('stop() while nothing runs does nothing', async () => {
   const host = await s.ready();
   const before = await host.names();

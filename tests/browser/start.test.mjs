@@ -68,6 +68,30 @@ test('fetchAuthentication is asked again after a 401, once', async () => {
   assert.equal(await host.run(() => window.asked), 2);
 });
 
+test('fetchAuthentication is asked once for all elements that wait', async () => {
+  const host = await s.open(s.runtime.page('/', html({
+    elements: ['a', 'b', 'c'].map((id) => `<mindset-agent id="${id}" agent-uid="${id}"></mindset-agent>`).join(''),
+    init: null,
+    foot: `<script>window.asked = 0; mindset.init({ appUid: 'acme', fetchAuthentication: async () => { asked += 1; return 'page-' + asked; } })</script>`,
+  })));
+  for (const id of ['a', 'b', 'c']) {
+    await host.saw('agent-idle', 1, id);
+    assert.equal((await host.send('hello', undefined, id)).status, 'finished');
+  }
+  assert.equal(await host.run(() => window.asked), 1);
+  assert.deepEqual([...new Set(s.runtime.runs.map((run) => run.headers.authorization))], ['Bearer page-1']);
+});
+
+test('getSession gives { token }', async () => {
+  const host = await s.open(s.runtime.page('/', html({
+    init: null,
+    foot: "<script>mindset.init({ appUid: 'acme', getSession: async () => ({ token: 'session-1', expiresAt: Date.now() + 6e5 }) })</script>",
+  })));
+  await host.saw('agent-idle');
+  await host.send('hello');
+  assert.equal(s.runtime.runs[0].headers.authorization, 'Bearer session-1');
+});
+
 test('fetchAuthentication that throws is asked again with a pause', async () => {
   const host = await s.open(authPage('if (asked < 3) throw new Error("no session yet"); return "page-3";'));
   await host.saw('agent-idle');

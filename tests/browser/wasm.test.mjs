@@ -139,3 +139,26 @@ test('a trap settles what waits, and a fresh instance goes on', async () => {
   assert.equal((await host.run(() => document.getElementById('agent').sendWhenIdle('hello'))).text, 'You said: hello.');
   assert.equal((await host.run(() => document.getElementById('other').sendWhenIdle('hello'))).text, 'You said: hello.');
 });
+
+test('a second trap is the end, and every call says so', async () => {
+  const host = await s.ready();
+  const outcome = () => host.run(async () => {
+    const e = document.getElementById('agent');
+    try {
+      return await e.sendMessage('boom').then((r) => r.error?.code ?? r.status);
+    } catch (error) {
+      return error.code;
+    }
+  });
+  await trap(host);
+  assert.equal(await outcome(), 'internal');
+  await host.saw('agent-idle', 2);
+  await trap(host);
+  assert.equal(await outcome(), 'internal');
+  assert.equal(await outcome(), 'internal', 'no third instance');
+  const error = await host.error(2);
+  assert.equal(error.code, 'internal');
+  assert.equal(error.retryable, false);
+  assert.match(error.message, /reload/i);
+  assert.equal(await host.busy(), false);
+});

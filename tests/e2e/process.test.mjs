@@ -20,7 +20,7 @@ import { until } from '../support/wait.mjs';
 const SLOW = `
 [models.slow]
 provider = "demo"
-delay = "150ms"
+delay = "80ms"
 
 [[apps]]
 uid = "demo"
