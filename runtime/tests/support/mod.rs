@@ -217,7 +217,9 @@ impl Answer {
             self.body.get("error").unwrap_or_else(|| panic!("no error body: {} {}", self.status, self.text));
         assert_eq!(self.header("content-type"), "application/json");
         let message = error.get("message").and_then(Value::as_str).unwrap();
-        let begins = message.starts_with(|c: char| c.is_uppercase() || c == '`');
+        // A capital, or the name or place of a field.
+        let first = message.split(' ').next().unwrap();
+        let begins = first.contains(|c: char| !c.is_lowercase());
         assert!(message.len() > 20 && begins && message.ends_with('.'), "no sentence: {message}");
         assert!(error.get("retryable").and_then(Value::as_bool).is_some());
         (self.status, error.get("code").and_then(Value::as_str).unwrap().to_owned())
