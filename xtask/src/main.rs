@@ -5,6 +5,7 @@
 //! A failure is one sentence that says what happened and what to do next.
 
 mod artifacts;
+mod bench;
 mod bindings;
 mod build;
 mod bundle;
@@ -37,6 +38,7 @@ usage: cargo xtask <command>
                       (or the stages with TEXT in their name)
   soak [--seed N]     the long versions of the tests
   size                bytes of what a page loads, and what each crate costs
+  bench               ratios against peers
   test-runner         runs wasm tests; cargo calls it
 ";
 
@@ -74,6 +76,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "test" => return suite::run(&shell, &settings, stages::STAGES, flags.only.as_deref()),
         "demo" => demo::demo(&shell, &settings, flags.port.unwrap_or(demo::PORT), flags.release)?,
         "soak" => soak::soak(&shell, flags.seed)?,
+        "bench" => bench::bench(&shell, &settings)?,
         "size" => size::check(&shell, &settings)?,
         "help" | "--help" | "-h" => print!("{HELP}"),
         other => bail!("there is no command `{other}`\n\n{HELP}"),

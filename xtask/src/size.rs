@@ -21,7 +21,7 @@ pub(crate) fn check(shell: &Shell, settings: &Settings) -> Result<()> {
     report_crates(shell, &made.named)?;
     let budget = &settings.budget;
     shell.say(&format!(
-        "a page loads {total} bytes brotli; the target is {}, the limit {}",
+        "summary: a page loads {total} bytes brotli; the target is {}, the limit {}",
         budget.target, budget.limit
     ));
     if total > budget.limit {

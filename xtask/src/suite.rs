@@ -75,11 +75,11 @@ fn one(shell: &Shell, settings: &Settings, stage: &Stage, log: &Path) -> Result<
     let (counts, problem) = judge(stage.kind, &said, ran);
 
     let word = if counts.failed == 0 { "ok" } else { "FAIL" };
-    let tests = match stage.kind {
+    let more = match stage.kind {
         Kind::Tests => format!("   {} passed, {} failed", counts.passed, counts.failed),
-        Kind::Check => String::new(),
+        Kind::Check => summary(&said).map(|text| format!("   {text}")).unwrap_or_default(),
     };
-    println!(" {word:<4} {:>7}{tests}", seconds(started));
+    println!(" {word:<4} {:>7}{more}", seconds(started));
     if counts.failed > 0 {
         show(&said, log);
     }
@@ -87,6 +87,11 @@ fn one(shell: &Shell, settings: &Settings, stage: &Stage, log: &Path) -> Result<
         println!("{problem}");
     }
     Ok(counts)
+}
+
+/// What a check wants to be read even when all is well.
+fn summary(said: &str) -> Option<&str> {
+    said.lines().rev().find_map(|line| line.strip_prefix("summary: "))
 }
 
 /// A stage that ended badly has at least one failure, whatever its log says.
