@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use mindset_core::agui::RunAgentInput;
 use mindset_core::error::ErrorCode;
 use mindset_core::turn::{self, Conversation, RunState, Turn};
@@ -119,6 +120,9 @@ impl Runs {
         if let Some(known) = self.find(&order).await? {
             return Ok(known);
         }
+        if self.table().closing {
+            return Err(closing());
+        }
         let (user, thread) = (&order.user, order.input.thread_id.as_str());
         let row = self.store.conversation(user, thread).await?;
         if let Some(row) = &row {
@@ -214,10 +218,7 @@ impl Runs {
     fn enter(&self, user: &User, run_id: &str, run: &Arc<LiveRun>) -> ApiResult<()> {
         let mut table = self.table();
         if table.closing {
-            return Err(ApiError::new(
-                ErrorCode::ServerError,
-                "The server is shutting down. Try again in a moment.",
-            ));
+            return Err(closing());
         }
         table.busy.insert(run.conversation_key, run_id.to_owned());
         table.runs.insert(key(user, run_id), Arc::clone(run));
@@ -287,6 +288,11 @@ impl Runs {
             tracing::warn!("some runs did not end in time");
         }
     }
+}
+
+fn closing() -> ApiError {
+    ApiError::new(ErrorCode::ServerError, "The server is shutting down. Try again in a moment.")
+        .status(StatusCode::SERVICE_UNAVAILABLE)
 }
 
 fn key(user: &User, run_id: &str) -> RunKey {
