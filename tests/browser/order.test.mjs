@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 import { html } from '../support/host.mjs';
 import { suite } from '../support/suite.mjs';
-import { deferred } from '../support/wait.mjs';
+import { deferred, until } from '../support/wait.mjs';
 
 const s = suite();
 
@@ -85,12 +85,28 @@ test('a listener that throws disturbs nobody', async () => {
   assert.ok((await host.errors()).every((line) => line.includes('a bug of the page')));
 });
 
-test('a listener that removes the element in mid-turn', async () => {
-  const host = await s.ready({ foot: `<script>
-    document.addEventListener('mindset:text-delta', (event) => { window.gone = event.target; event.target.remove(); });
+test('a listener that removes the element in mid-turn, before the text is painted', async () => {
+  const host = await s.ready({ elements: '<div id="place"></div>', foot: `<script>
+    const add = () => {
+      const element = document.createElement('mindset-agent');
+      element.id = 'agent';
+      element.agentUid = 'support';
+      document.getElementById('place').append(element);
+    };
+    let rounds = 0;
+    window.results = [];
+    document.addEventListener('mindset:agent-idle', (event) => { window.results.push(event.target.sendWhenIdle('hello')); });
+    document.addEventListener('mindset:text-delta', (event) => {
+      event.target.remove();
+      if ((rounds += 1) < 12) setTimeout(add);
+      else setTimeout(() => requestAnimationFrame(() => { window.over = true; }), 50);
+    });
+    add();
   </script>` });
-  const result = await host.send('hello');
-  assert.ok(['aborted', 'finished'].includes(result.status), result.status);
+  await until(() => host.run(() => window.over), 'twelve rounds');
+  const statuses = await host.run(async () => (await Promise.all(window.results)).map((r) => r.status));
+  assert.equal(statuses.length, 12);
+  assert.deepEqual(statuses.filter((status) => !['aborted', 'finished'].includes(status)), []);
   assert.deepEqual(await host.errors(), []);
 });
 

@@ -9,6 +9,8 @@ import { deferred } from './wait.mjs';
 export class Run {
   /** @param {import('node:http').ServerResponse} response */
   constructor(request, body, response) {
+    /** The request's path and query. */
+    this.url = request.url;
     /** The request's headers. */
     this.headers = request.headers;
     /** The text of the request's body. */

@@ -121,6 +121,7 @@ export class ScriptedRuntime {
     if (pathname.endsWith('.wasm')) return this.wasm(request, response);
     if (pathname.startsWith('/mindset-agent.')) return send(response, 200, TYPES[extname(pathname)], readFileSync(built(pathname.slice(1))), ANY_ORIGIN);
     const body = await text(request);
+    if (pathname.startsWith('/ag-ui/')) return this.foreign(request, body, response);
     if (pathname === '/v1/anonymous') return this.signIn(body, response);
     if (/^\/v1\/agents\/[^/]+\/runs$/.test(pathname)) return this.run(request, body, response);
     const cancel = /^\/v1\/runs\/([^/]+)\/cancel$/.exec(pathname);
@@ -161,6 +162,13 @@ export class ScriptedRuntime {
     if (this.tokens && !this.tokens.includes(token)) {
       return run.refuse(401, 'auth-expired', 'the token is past its end: ask for a new one', true);
     }
+    await this.onRun(run);
+  }
+
+  /** Below `/ag-ui/` stands a server that knows AG-UI and nothing of ours. */
+  async foreign(request, body, response) {
+    const run = new Run(request, body, response);
+    this.runs.push(run);
     await this.onRun(run);
   }
 
