@@ -16,6 +16,7 @@ import { freePort } from '../support/ports.mjs';
 import { Program } from '../support/process.mjs';
 import { Runtime } from '../support/runtime.mjs';
 import { site } from '../support/site.mjs';
+import { within } from '../support/wait.mjs';
 
 let runtime;
 let python;
@@ -91,6 +92,15 @@ test('what HttpAgent wrote is in the store, once', async () => {
     headers: { authorization: `Bearer ${await runtime.token()}` },
   });
   assert.equal(other.status, 404, "another user's conversation does not exist");
+});
+
+test('a validator of the protocol finds nothing in a run of the runtime', async () => {
+  const program = new Program(pythonProgram('ag-ui-validate'), [
+    '--no-color', '--timeout', '20', '--header', `Authorization: Bearer ${await runtime.token()}`,
+    `${runtime.origin}/v1/agents/demo/runs`,
+  ]);
+  assert.equal(await within(program.ended, 'ag-ui-validate to end', 30_000), 0, program.output);
+  assert.match(program.output, /no conformance violations/);
 });
 
 test('HttpAgent without a token is refused with a sentence', async () => {
