@@ -14,6 +14,10 @@ mod error;
 mod guard;
 mod page;
 
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
+
 pub use element::Agent;
 pub use page::{init, install};
 
