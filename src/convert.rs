@@ -83,15 +83,11 @@ pub(crate) fn shape(value: &JsValue) -> String {
     let class = text(&member(value, "constructor"), "name").or_else(|| function_name(value));
     match class.as_deref() {
         None | Some("" | "Object") => {
-            let keys: Vec<String> = js_sys::Object::keys(value.unchecked_ref::<js_sys::Object>())
-                .iter()
-                .filter_map(|key| key.as_string())
-                .take(8)
-                .collect();
-            if keys.is_empty() {
+            let keys = js_sys::Object::keys(value.unchecked_ref::<js_sys::Object>());
+            if keys.length() == 0 {
                 return "an object without members".to_owned();
             }
-            ["an object with ", &keys.join(", ")].concat()
+            ["an object with ", &String::from(keys.slice(0, 8).join(", "))].concat()
         }
         Some(class) => ["a value of type ", class].concat(),
     }

@@ -9,7 +9,7 @@ use js_sys::Uint8Array;
 use mindset_core::session::{FetchFailure, FetchId, FetchRequest, Input};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{AbortController, ReadableStreamDefaultReader, Request, Response};
+use web_sys::{AbortController, ReadableStreamDefaultReader, Request, RequestCredentials, Response};
 
 use crate::convert;
 use crate::driver::Driver;
@@ -59,8 +59,11 @@ pub(crate) fn start(driver: &Rc<Driver>, request: &FetchRequest) {
 fn build(request: &FetchRequest) -> Result<(Request, AbortController), String> {
     let controller = AbortController::new().map_err(|e| convert::thrown(&e))?;
     let method = if request.method == "POST" { Method::POST } else { Method::GET };
-    let mut builder =
-        RequestBuilder::new(&request.url).method(method).abort_signal(Some(&controller.signal()));
+    // Tokens go in a header; cookies of the runtime's origin are none of our business.
+    let mut builder = RequestBuilder::new(&request.url)
+        .method(method)
+        .credentials(RequestCredentials::Omit)
+        .abort_signal(Some(&controller.signal()));
     for (name, value) in &request.headers {
         // The builder panics on these.
         if !is_header_value(value) {
