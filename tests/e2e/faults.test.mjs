@@ -34,7 +34,7 @@ api_key = "any"
 
 [models.anthropic]
 provider = "anthropic"
-model = "claude-sonnet-4-5"
+model = "test-model"
 base_url = "${control}/anthropic"
 api_key = "any"
 

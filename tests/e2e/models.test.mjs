@@ -35,7 +35,7 @@ api_key = "env:TEST_OPENAI_KEY"
 
 [models.anthropic]
 provider = "anthropic"
-model = "claude-sonnet-4-5"
+model = "test-model"
 base_url = "${models.url}"
 api_key = "env:TEST_ANTHROPIC_KEY"
 max_tokens = 500
