@@ -21,6 +21,13 @@ use panel::Panel;
 /// A page in the background draws no frames; text is written this often there.
 const HIDDEN_FRAME_MS: i32 = 100;
 
+/// A callback that the browser holds.
+#[derive(Clone, Copy)]
+enum Due {
+    Frame(i32),
+    Timeout(i32),
+}
+
 /// What an element shows: a panel, or nothing when it is headless.
 pub(crate) struct View {
     driver: Weak<Driver>,
@@ -29,7 +36,7 @@ pub(crate) struct View {
     notice: RefCell<Option<Notice>>,
     disclosure: RefCell<Option<String>>,
     frame: OnceCell<Closure<dyn FnMut()>>,
-    frame_is_due: Cell<bool>,
+    due: Cell<Option<Due>>,
 }
 
 impl View {
@@ -42,7 +49,7 @@ impl View {
             notice: RefCell::new(None),
             disclosure: RefCell::new(None),
             frame: OnceCell::new(),
-            frame_is_due: Cell::new(false),
+            due: Cell::new(None),
         }
     }
 
@@ -60,6 +67,13 @@ impl View {
     pub(crate) fn remove(&self) {
         if let Some(panel) = self.panel.take() {
             panel.remove();
+        }
+        // A callback that outlives its view would be called in vain, and complain.
+        if let (Some(due), Some(window)) = (self.due.take(), web_sys::window()) {
+            match due {
+                Due::Frame(id) => drop(window.cancel_animation_frame(id)),
+                Due::Timeout(id) => window.clear_timeout_with_handle(id),
+            }
         }
     }
 
@@ -128,23 +142,25 @@ impl View {
     }
 
     fn want_frame(&self) {
-        let Some(window) = web_sys::window().filter(|_| !self.frame_is_due.replace(true)) else { return };
+        let Some(window) = web_sys::window().filter(|_| self.due.get().is_none()) else { return };
         let frame = self.frame.get_or_init(|| {
             let driver = self.driver.clone();
             Closure::new(move || {
                 if let Some(driver) = driver.upgrade() {
-                    driver.view.frame_is_due.set(false);
+                    driver.view.due.set(None);
                     driver.view.flush();
                 }
             })
         });
         let callback = frame.as_ref().unchecked_ref();
         let hidden = window.document().is_some_and(|document| document.hidden());
-        let scheduled = if hidden {
-            window.set_timeout_with_callback_and_timeout_and_arguments_0(callback, HIDDEN_FRAME_MS)
+        let due = if hidden {
+            window
+                .set_timeout_with_callback_and_timeout_and_arguments_0(callback, HIDDEN_FRAME_MS)
+                .map(Due::Timeout)
         } else {
-            window.request_animation_frame(callback)
+            window.request_animation_frame(callback).map(Due::Frame)
         };
-        self.frame_is_due.set(scheduled.is_ok());
+        self.due.set(due.ok());
     }
 }

@@ -107,7 +107,14 @@ impl Panel {
     /// Takes the panel out of the element.
     pub(super) fn remove(&self) {
         self.frame.remove();
-        self.listener.take();
+        // Events that are on their way still reach nodes that are gone.
+        if let Some(listener) = self.listener.take() {
+            let callback = listener.as_ref().unchecked_ref();
+            for name in EVENTS {
+                let _ = self.frame.remove_event_listener_with_callback(name, callback);
+            }
+            let _ = self.frame.remove_event_listener_with_callback_and_bool("scroll", callback, true);
+        }
     }
 
     /// The element was moved: gives back what the browser takes.
