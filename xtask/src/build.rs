@@ -29,7 +29,8 @@ pub(crate) struct Made {
 pub(crate) fn build(shell: &Shell, settings: &Settings, release: bool) -> Result<Made> {
     let mut made = sdk(shell, settings)?;
     let profile = if release { "server" } else { "dev" };
-    shell.run(shell.cargo(&["build", "--package", "mindset-runtime", "--profile", profile]))?;
+    // The whole workspace is named so that features resolve as for clippy and the tests.
+    shell.run(shell.cargo(&["build", "--workspace", "--bin", "mindset-runtime", "--profile", profile]))?;
     let folder = if release { "server" } else { "debug" };
     made.runtime = Some(shell.path("target").join(folder).join("mindset-runtime"));
     Ok(made)
