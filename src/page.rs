@@ -154,15 +154,20 @@ pub(crate) fn random_id() -> String {
     id
 }
 
-/// An absolute HTTP URL without fragment and trailing slash, read relative to the page.
-pub(crate) fn absolute(url: &str) -> Option<String> {
+/// An absolute HTTP URL without fragment, read relative to the page. A run URL stays
+/// as it is otherwise; the base URL of a runtime loses its trailing slash.
+pub(crate) fn absolute(url: &str, protocol: Protocol) -> Option<String> {
     let base = web_sys::window()?.document()?.base_uri().ok()??;
     let url = web_sys::Url::new_with_base(url, &base).ok()?;
     if !matches!(url.protocol().as_str(), "http:" | "https:") {
         return None;
     }
     url.set_hash("");
-    Some(url.href().trim_end_matches('/').to_owned())
+    let href = url.href();
+    Some(match protocol {
+        Protocol::AgUi => href,
+        Protocol::Mindset => href.trim_end_matches('/').to_owned(),
+    })
 }
 
 fn origin(url: &str) -> Option<String> {
@@ -188,7 +193,8 @@ fn read(config: &JsValue, default_server: Option<String>) -> Result<Init, ErrorI
     let server = text(config, "server")?.or(default_server).ok_or_else(|| {
         invalid_config("init needs server, the URL of your runtime: a bundled script has no default")
     })?;
-    let server = absolute(&server).ok_or_else(|| invalid_config("init's server is no http or https URL"))?;
+    let server =
+        absolute(&server, protocol).ok_or_else(|| invalid_config("init's server is no http or https URL"))?;
     let mut trusted: Vec<String> = origin(&server).into_iter().collect();
     for entry in list(config, "trustedServers")? {
         trusted.push(

@@ -59,7 +59,7 @@ impl Attributes {
         };
         let agent_uid = self.agent_uid.clone().unwrap_or_default();
         let server = match &self.server {
-            Some(text) => page::absolute(text).ok_or_else(|| {
+            Some(text) => page::absolute(text, protocol).ok_or_else(|| {
                 invalid_config("the attribute server is no http or https URL; write it as https://host")
             })?,
             None => init.map(|init| init.server.clone()).or_else(page::default_server).ok_or_else(|| {
