@@ -138,7 +138,7 @@ async fn anthropic() {
 async fn refusals_of_the_provider() {
     let told = format!("{{\"error\":{{\"message\":\"wrong key {KEY}\"}}}}");
     for (answer, reason, retryable) in [
-        (status("401 Unauthorized", &told), "unauthorized", false),
+        (status("401 Unauthorized", &told), "model_error", false),
         (status("429 Too Many Requests", "{\"error\":{\"message\":\"slow down\"}}"), "rate_limited", true),
         (
             status("400 Bad Request", "{\"error\":{\"code\":\"context_length_exceeded\"}}"),

@@ -84,7 +84,7 @@ const CASES = {
   'sends a chunk that is no JSON': [fault('malformed'), ['model_error', 'internal']],
   'ends before the first word': [fault('truncate', 0), ['model_error', 'interrupted']],
   'refuses with 429': [{ type: 'fail', status: 429, times: 20 }, ['rate_limited']],
-  'refuses with 401': [{ type: 'fail', status: 401, times: 20 }, ['model_error', 'internal', 'unauthorized']],
+  'refuses with 401': [{ type: 'fail', status: 401, times: 20 }, ['model_error']],
   'refuses with 500': [{ type: 'fail', status: 500, times: 20 }, ['model_error']],
 };
 

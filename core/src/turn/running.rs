@@ -238,7 +238,12 @@ impl Run {
             code: Some(code.as_str().to_owned()),
             usage: self.token_usage(),
         };
-        let mindset = object! { "reason": failure.reason.as_str(), "retryable": failure.retryable };
+        // `unauthorized` means the reader's own token; a refused model key is the model's fault.
+        let reason = match failure.reason {
+            Reason::Unauthorized => Reason::ModelError,
+            other => other,
+        };
+        let mindset = object! { "reason": reason.as_str(), "retryable": failure.retryable };
         self.emit(body, mindset, now);
         self.outputs.push_back(Output::Done(RunState::Error));
     }
