@@ -1,27 +1,41 @@
-//! Messages, roles and outcomes on the wire: the unions, whose members a newer
-//! peer may add to. One that nobody knows is left out with a warning, in a list
-//! as well as in an optional place.
+//! Messages, roles and outcomes on the wire: the types whose shape depends on one
+//! of their members.
 
-use super::fields::{Field, Fields, Item, Notes, Record};
+use super::fields::{Field, Item, Record};
 use super::{Content, Message, Outcome, Role, TextRole, ToolCall};
 use crate::json::{Object, Value};
 
 impl Item for Message {
-    fn take(value: &Value, at: String, notes: &mut Notes) -> Option<Message> {
-        let Value::Object(object) = value else {
-            notes.fail(&at, "an object", value.kind());
-            return None;
-        };
-        let mut f = Fields { object, path: at, notes };
-        let Some(role) = object.str("role") else {
-            f.fail("role", "a string");
-            return None;
-        };
-        let Some(role) = Role::parse(role) else {
-            f.notes.ignore(&f.path, "a message of an unknown role");
-            return None;
-        };
-        Some(read_message(role, &mut f))
+    fn take(value: &Value) -> Option<Message> {
+        let o = value.as_object()?;
+        let role = Role::parse(o.str("role")?)?;
+        let mut message = Message::text(o.str("id")?, role, "");
+        message.content = None;
+        message.metadata = Field::read(o, "metadata");
+        match o.get("content") {
+            Some(Value::Object(content)) => message.activity = Some(content.clone()),
+            Some(Value::Array(parts)) => message.content = Some(Content::Parts(parts.clone())),
+            content => {
+                message.content = content.and_then(Value::as_str).map(|text| Content::Text(text.to_owned()));
+            }
+        }
+        match role {
+            Role::Activity => {
+                message.activity_type = Field::read(o, "activityType");
+                return Some(message);
+            }
+            Role::Tool => {
+                message.tool_call_id = Field::read(o, "toolCallId");
+                message.error = Field::read(o, "error");
+            }
+            Role::Assistant => message.tool_calls = Field::read(o, "toolCalls"),
+            _ => {}
+        }
+        if !matches!(role, Role::Tool | Role::Reasoning) {
+            message.name = Field::read(o, "name");
+        }
+        message.encrypted_value = Field::read(o, "encryptedValue");
+        Some(message)
     }
 
     fn give(&self) -> Value {
@@ -44,86 +58,13 @@ impl Item for Message {
     }
 }
 
-fn read_message(role: Role, f: &mut Fields<'_>) -> Message {
-    let mut message = Message::text(String::read(f, "id"), role, "");
-    message.content = None;
-    message.metadata = Field::read(f, "metadata");
-    if role == Role::Activity {
-        message.activity_type = Some(Field::read(f, "activityType"));
-        message.activity = Some(Field::read(f, "content"));
-        return message;
-    }
-    message.content = match f.get("content") {
-        None if role == Role::Assistant => None,
-        Some(Value::Array(_)) if matches!(role, Role::User | Role::Tool) => {
-            Some(Content::Parts(read_parts(f, "content")))
-        }
-        _ => Some(Content::Text(Field::read(f, "content"))),
-    };
-    message.encrypted_value = Field::read(f, "encryptedValue");
-    match role {
-        Role::Tool => {
-            message.tool_call_id = Some(Field::read(f, "toolCallId"));
-            message.error = Field::read(f, "error");
-        }
-        Role::Reasoning => {}
-        _ => message.name = Field::read(f, "name"),
-    }
-    if role == Role::Assistant {
-        message.tool_calls = Field::read(f, "toolCalls");
-    }
-    message
-}
-
-/// The content parts in the list `key`, those of unknown kinds left out.
-pub(super) fn read_parts(f: &mut Fields<'_>, key: &str) -> Vec<Value> {
-    if !matches!(f.get(key), Some(Value::Array(_))) {
-        f.fail(key, "a string or an array");
-    }
-    let parts: Vec<Part> = Field::read(f, key);
-    parts.into_iter().map(|part| part.0).collect()
-}
-
-struct Part(Value);
-
-impl Item for Part {
-    fn take(value: &Value, at: String, notes: &mut Notes) -> Option<Part> {
-        let nothing = Object::new();
-        let object = value.as_object().unwrap_or(&nothing);
-        let mut f = Fields { object, path: at, notes };
-        match String::read(&mut f, "type").as_str() {
-            "text" => {
-                String::read(&mut f, "text");
-            }
-            "image" | "audio" | "video" | "document" => {
-                let object = Object::read(&mut f, "source");
-                let path = f.at("source");
-                let mut source = Fields { object: &object, path, notes: f.notes };
-                String::read(&mut source, "value");
-            }
-            _ => {
-                f.notes.ignore(&f.path, "a content part of an unknown kind");
-                return None;
-            }
-        }
-        Some(Part(value.clone()))
-    }
-
-    fn give(&self) -> Value {
-        self.0.clone()
-    }
-}
-
 impl Record for ToolCall {
-    fn read(f: &mut Fields<'_>) -> ToolCall {
-        let id = Field::read(f, "id");
-        let object = Object::read(f, "function");
-        let path = f.at("function");
-        let mut function = Fields { object: &object, path, notes: f.notes };
+    fn read(o: &Object) -> ToolCall {
+        let function: Object = Field::read(o, "function");
         ToolCall {
-            id,
-            name: Field::read(&mut function, "name"),
-            arguments: Field::read(&mut function, "arguments"),
+            id: Field::read(o, "id"),
+            name: Field::read(&function, "name"),
+            arguments: Field::read(&function, "arguments"),
         }
     }
 
@@ -135,19 +76,14 @@ impl Record for ToolCall {
 }
 
 impl Field for Option<TextRole> {
-    fn read(f: &mut Fields<'_>, key: &str) -> Option<TextRole> {
-        let text = Option::<String>::read(f, key)?;
-        let role = match text.as_str() {
-            "developer" => TextRole::Developer,
-            "system" => TextRole::System,
-            "assistant" => TextRole::Assistant,
-            "user" => TextRole::User,
-            _ => {
-                f.fail(key, "developer, system, assistant or user");
-                return None;
-            }
-        };
-        Some(role)
+    fn read(o: &Object, key: &str) -> Option<TextRole> {
+        match o.str(key)? {
+            "developer" => Some(TextRole::Developer),
+            "system" => Some(TextRole::System),
+            "assistant" => Some(TextRole::Assistant),
+            "user" => Some(TextRole::User),
+            _ => None,
+        }
     }
 
     fn write(&self, o: &mut Object, key: &str) {
@@ -156,8 +92,8 @@ impl Field for Option<TextRole> {
 }
 
 impl Field for TextRole {
-    fn read(f: &mut Fields<'_>, key: &str) -> TextRole {
-        Option::read(f, key).unwrap_or_default()
+    fn read(o: &Object, key: &str) -> TextRole {
+        Option::read(o, key).unwrap_or_default()
     }
 
     fn write(&self, o: &mut Object, key: &str) {
@@ -166,26 +102,15 @@ impl Field for TextRole {
 }
 
 impl Field for Option<Outcome> {
-    fn read(f: &mut Fields<'_>, key: &str) -> Option<Outcome> {
-        let object = Option::<Object>::read(f, key)?;
-        let path = f.at(key);
-        let mut o = Fields { object: &object, path, notes: f.notes };
-        match String::read(&mut o, "type").as_str() {
+    fn read(o: &Object, key: &str) -> Option<Outcome> {
+        let o = o.get(key)?.as_object()?;
+        match o.str("type")? {
             "success" => {
-                Some(Outcome::Success { pending_tool_call_ids: Field::read(&mut o, "pendingToolCallIds") })
+                Some(Outcome::Success { pending_tool_call_ids: Field::read(o, "pendingToolCallIds") })
             }
-            "interrupt" => {
-                let interrupts = Vec::read(&mut o, "interrupts");
-                if interrupts.is_empty() {
-                    o.fail("interrupts", "at least one interrupt");
-                }
-                Some(Outcome::Interrupt { interrupts })
-            }
+            "interrupt" => Some(Outcome::Interrupt { interrupts: Field::read(o, "interrupts") }),
             "cancelled" => Some(Outcome::Cancelled),
-            _ => {
-                o.notes.ignore(&o.path, "an unknown outcome");
-                None
-            }
+            _ => None,
         }
     }
 

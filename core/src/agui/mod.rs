@@ -5,7 +5,7 @@
 //! with a warning, a known field of the wrong type is fatal, unknown fields are
 //! ignored.
 
-mod chunk;
+mod check;
 mod decode;
 mod encode;
 mod event;
@@ -13,7 +13,8 @@ mod fields;
 mod input;
 mod message;
 mod order;
-mod patch;
+mod reading;
+mod shapes;
 mod table;
 
 pub use decode::{DecodeError, decode_event, decode_input};
@@ -21,6 +22,7 @@ pub use encode::{encode_event, encode_input};
 pub use event::{Body, Event, Interrupt, Outcome, TextRole, TokenUsage};
 pub use input::{Content, Context, Message, ResumeEntry, Role, RunAgentInput, Tool, ToolCall};
 pub use order::{Order, Violation};
+pub use reading::Reading;
 
 /// The protocol version this project speaks.
 pub const PROTOCOL_VERSION: &str = "1.0";

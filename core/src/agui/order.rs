@@ -6,9 +6,14 @@
 //! steps and subagents start, go on and end under their id, any number at a time;
 //! none may be open at `RUN_FINISHED`, all may at `RUN_ERROR`. Everything else,
 //! the brackets around reasoning included, may stand anywhere in between.
+//!
+//! The table's letters ([`shapes`](super::shapes)): `t`ext message, tool `c`all,
+//! `r`easoning message, `s`tep, sub`a`gent, `!` the run itself; `+` starts, `.`
+//! goes on, `-` ends, `~` is a chunk: shorthand for all three, from producers that
+//! learn where a message ends only when the next one begins.
 
-use super::chunk::{Chunk, end, go};
-use super::{Body, Event};
+use super::{Event, Reading, encode_event};
+use crate::json::{Object, Value, concat, digits};
 
 /// An event that must not stand where it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,62 +46,32 @@ pub struct Order {
 /// Something that has started and not ended.
 #[derive(Debug)]
 struct Open {
-    kind: Kind,
+    /// Its letter.
+    what: u8,
     id: String,
-    /// The subagent it belongs to.
-    owner: Option<String>,
+    /// The subagent it belongs to, empty for none.
+    owner: String,
     /// Started by a chunk, so the end event is ours to make.
     chunked: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Text,
-    Tool,
-    Reasoning,
-    Step,
-    Subagent,
-}
-
-impl Kind {
-    fn noun(self) -> &'static str {
-        match self {
-            Kind::Text => "text message",
-            Kind::Tool => "tool call",
-            Kind::Reasoning => "reasoning message",
-            Kind::Step => "step",
-            Kind::Subagent => "subagent",
-        }
+fn noun(what: u8) -> &'static str {
+    match what {
+        b't' => "text message",
+        b'c' => "tool call",
+        b'r' => "reasoning message",
+        b's' => "step",
+        _ => "subagent",
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Act {
-    Start,
-    Go,
-    End,
-}
-
-/// The table: what starts, goes on with or ends what.
-fn place(body: &Body) -> Option<(Kind, Act, &str)> {
-    Some(match body {
-        Body::TextMessageStart { message_id, .. } => (Kind::Text, Act::Start, message_id),
-        Body::TextMessageContent { message_id, .. } => (Kind::Text, Act::Go, message_id),
-        Body::TextMessageEnd { message_id } => (Kind::Text, Act::End, message_id),
-        Body::ToolCallStart { tool_call_id, .. } => (Kind::Tool, Act::Start, tool_call_id),
-        Body::ToolCallArgs { tool_call_id, .. } => (Kind::Tool, Act::Go, tool_call_id),
-        Body::ToolCallEnd { tool_call_id } => (Kind::Tool, Act::End, tool_call_id),
-        Body::ReasoningMessageStart { message_id } => (Kind::Reasoning, Act::Start, message_id),
-        Body::ReasoningMessageContent { message_id, .. } => (Kind::Reasoning, Act::Go, message_id),
-        Body::ReasoningMessageEnd { message_id } => (Kind::Reasoning, Act::End, message_id),
-        Body::StepStarted { step_name } => (Kind::Step, Act::Start, step_name),
-        Body::StepFinished { step_name } => (Kind::Step, Act::End, step_name),
-        Body::SubagentStarted { subagent_run_id, .. } => (Kind::Subagent, Act::Start, subagent_run_id),
-        Body::SubagentFinished { subagent_run_id, .. } | Body::SubagentError { subagent_run_id, .. } => {
-            (Kind::Subagent, Act::End, subagent_run_id)
-        }
-        _ => return None,
-    })
+/// The start, content and end events that a chunk stands for.
+fn expansion(what: u8) -> [&'static str; 3] {
+    match what {
+        b'c' => ["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END"],
+        b'r' => ["REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END"],
+        _ => ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"],
+    }
 }
 
 impl Order {
@@ -111,17 +86,21 @@ impl Order {
     ///
     /// # Errors
     /// The rule it breaks; the run is over then.
-    pub fn accept(&mut self, mut event: Event) -> Result<Vec<Event>, Violation> {
-        self.check_run(&event.body)?;
-        self.fill_id(&mut event.body);
+    pub fn accept(&mut self, event: Event) -> Result<Vec<Event>, Violation> {
+        let Value::Object(object) = encode_event(&event) else { return Ok(Vec::new()) };
+        let read = self.accept_reading(Reading::known(event.body.type_name(), object))?;
+        Ok(read.iter().map(Reading::to_event).collect())
+    }
+
+    /// The same for an event that is read and not taken apart.
+    ///
+    /// # Errors
+    /// The rule it breaks; the run is over then.
+    pub fn accept_reading(&mut self, mut event: Reading) -> Result<Vec<Reading>, Violation> {
         let mut out = Vec::new();
-        match Chunk::of(&event.body) {
-            Some(chunk) => self.accept_chunk(chunk, event, &mut out)?,
-            None => {
-                self.close_lanes(&event, &mut out);
-                self.check(&event, false)?;
-                out.push(event);
-            }
+        self.take(&mut event, &mut out).map_err(|message| Violation { message })?;
+        if event.place().1 != b'~' {
+            out.push(event);
         }
         Ok(out)
     }
@@ -131,172 +110,191 @@ impl Order {
         self.ended
     }
 
-    /// Whether `body` may stand at this point of the run at all.
-    fn check_run(&mut self, body: &Body) -> Result<(), Violation> {
-        let name = body.type_name();
+    fn take(&mut self, event: &mut Reading, out: &mut Vec<Reading>) -> Result<(), String> {
+        self.check_run(event)?;
+        self.fill_id(event);
+        if event.place().1 == b'~' {
+            return self.take_chunk(event, out);
+        }
+        self.close_lanes(event, out);
+        self.check(event, false)
+    }
+
+    /// Whether `event` may stand at this point of the run at all.
+    fn check_run(&mut self, event: &Reading) -> Result<(), String> {
+        let name = event.kind();
         if self.ended {
             return violation(&[name, " after the end of the run"]);
         }
-        match body {
-            Body::RunStarted { .. } if self.run.is_some() => {
-                return violation(&[name, " while a run is still active"]);
+        match name {
+            "RUN_STARTED" if self.run.is_some() => violation(&[name, " while a run is still active"]),
+            "RUN_STARTED" => {
+                self.run = Some(event.str("runId").to_owned());
+                Ok(())
             }
-            Body::RunStarted { run_id, .. } => self.run = Some(run_id.clone()),
-            Body::RunError { .. } => self.ended = true,
-            _ if self.run.is_none() => {
-                return violation(&["First event must be RUN_STARTED, not ", name]);
+            "RUN_ERROR" => {
+                self.ended = true;
+                Ok(())
             }
-            _ => {}
+            _ if self.run.is_none() => violation(&["First event must be RUN_STARTED, not ", name]),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    fn check(&mut self, event: &Event, chunked: bool) -> Result<(), Violation> {
-        let name = event.body.type_name();
-        if let Body::RunFinished { .. } = event.body {
+    fn check(&mut self, event: &Reading, chunked: bool) -> Result<(), String> {
+        let name = event.kind();
+        if name == "RUN_FINISHED" {
             self.ended = true;
             if let Some(open) = self.open.first() {
-                return violation(&[name, " while ", open.kind.noun(), " '", &open.id, "' is still active"]);
+                return violation(&[name, " while ", noun(open.what), " '", &open.id, "' is still active"]);
             }
         }
-        let Some((kind, act, id)) = place(&event.body) else { return Ok(()) };
+        let (what, act) = event.place();
+        if !matches!(act, b'+' | b'.' | b'-') {
+            return Ok(());
+        }
+        let (id, owner) = (event.str(event.id_key()), event.subagent().unwrap_or(""));
         // Steps have names, not ids: two subagents may be in a step of one name.
-        let owner = &event.subagent_run_id;
-        let is_it = |o: &Open| o.kind == kind && o.id == id && (kind != Kind::Step || o.owner == *owner);
+        let is_it = |o: &Open| o.what == what && o.id == id && (what != b's' || o.owner == owner);
         match (self.open.iter().position(is_it), act) {
-            (Some(_), Act::Start) => {
-                return violation(&[name, ": A ", kind.noun(), " with ID '", id, "' is already in progress"]);
+            (Some(_), b'+') => {
+                return violation(&[name, ": A ", noun(what), " with ID '", id, "' is already in progress"]);
             }
-            (None, Act::Start) => {
-                let owner = owner.clone();
-                self.open.push(Open { kind, id: id.to_owned(), owner, chunked });
+            (None, b'+') => {
+                self.open.push(Open { what, id: id.to_owned(), owner: owner.to_owned(), chunked });
             }
-            (Some(at), Act::End) => {
+            (Some(at), b'-') => {
                 self.open.remove(at);
             }
-            (Some(_), Act::Go) => {}
-            (None, _) if matches!(kind, Kind::Step | Kind::Subagent) => {
-                return violation(&[name, " for ", kind.noun(), " '", id, "' that was not started"]);
+            (Some(_), _) => {}
+            (None, _) if matches!(what, b's' | b'a') => {
+                return violation(&[name, " for ", noun(what), " '", id, "' that was not started"]);
             }
             (None, _) => {
-                return violation(&[name, ": No active ", kind.noun(), " found with ID '", id, "'"]);
+                return violation(&[name, ": No active ", noun(what), " found with ID '", id, "'"]);
             }
         }
         Ok(())
     }
 
-    /// `base` is the chunk event: its time, metadata and attribution go over to what
-    /// comes out.
-    fn accept_chunk(&mut self, chunk: Chunk, base: Event, out: &mut Vec<Event>) -> Result<(), Violation> {
-        let Chunk { kind, id, delta, start } = chunk;
-        let name = base.body.type_name();
-        let lane = self.lane(kind, id.as_deref(), &base.subagent_run_id);
+    /// The time, metadata and attribution of a chunk go over to what comes out.
+    fn take_chunk(&mut self, chunk: &mut Reading, out: &mut Vec<Reading>) -> Result<(), String> {
+        let (name, key, (what, _)) = (chunk.kind(), chunk.id_key(), chunk.place());
+        let [start, go, _] = expansion(what);
+        let delta = chunk.take("delta");
+        let owner = chunk.subagent().unwrap_or("").to_owned();
+        let lane = self.lane(what, chunk.get(key).and_then(Value::as_str), &owner);
         let (id, owner) = match lane {
             Some(lane) => (lane.id.clone(), lane.owner.clone()),
             None => {
-                let Some(id) = id else {
-                    let field = if kind == Kind::Tool { "toolCallId" } else { "messageId" };
-                    return violation(&["First ", name, " must have a ", field]);
-                };
-                let Some(start) = start else {
-                    return violation(&["First ", name, " must have a toolCallName"]);
-                };
-                let owner = base.subagent_run_id.clone();
+                for needed in [key, "toolCallName"] {
+                    if chunk.get(needed).is_none() && (needed == key || what == b'c') {
+                        return violation(&["First ", name, " must have a ", needed]);
+                    }
+                }
                 self.close(|o| o.owner == owner, out);
-                let mut event = Event::new(start);
-                event.timestamp = base.timestamp;
-                event.metadata.clone_from(&base.metadata);
-                event.subagent_run_id.clone_from(&owner);
+                let event = Reading::known(start, chunk.object_mut().clone());
                 self.check(&event, true)?;
                 out.push(event);
-                (id, owner)
+                (chunk.str(key).to_owned(), owner)
             }
         };
         // A chunk that brings nothing but metadata must still bring it.
-        if delta.is_some() || (out.is_empty() && base.metadata.is_some()) {
-            let body = go(kind, id, delta.unwrap_or_default());
-            out.push(Event { body, subagent_run_id: owner, ..base });
+        if delta.is_some() || (out.is_empty() && chunk.get("metadata").is_some()) {
+            let mut object = std::mem::take(chunk.object_mut());
+            object.insert(key, id);
+            object.insert("delta", delta.unwrap_or_else(|| "".into()));
+            attribute(&mut object, &owner);
+            out.push(Reading::known(go, object));
         }
         Ok(())
     }
 
     /// What a chunk goes on with: what it names, or else what its subagent has
     /// open, or else the only one there is.
-    fn lane(&self, kind: Kind, id: Option<&str>, owner: &Option<String>) -> Option<&Open> {
-        let mut lanes = self.open.iter().filter(|o| o.chunked && o.kind == kind);
-        if let Some(id) = id {
-            return lanes.find(|o| o.id == id);
+    fn lane(&self, what: u8, id: Option<&str>, owner: &str) -> Option<&Open> {
+        let mut only = None;
+        for lane in self.open.iter().filter(|o| o.chunked && o.what == what) {
+            if id.map_or(lane.owner == owner, |id| lane.id == id) {
+                return Some(lane);
+            }
+            only = if only.is_none() { Some(Some(lane)) } else { Some(None) };
         }
-        if let Some(own) = lanes.clone().find(|o| o.owner == *owner) {
-            return Some(own);
-        }
-        let only = lanes.next().filter(|_| owner.is_none());
-        if lanes.next().is_some() { None } else { only }
+        only.flatten().filter(|_| id.is_none() && owner.is_empty())
     }
 
     /// Ends what chunks opened and `event` shows to be over: everything at the
     /// end of the run, otherwise what the same subagent streamed before this.
-    fn close_lanes(&mut self, event: &Event, out: &mut Vec<Event>) {
-        let owner = &event.subagent_run_id;
-        match &event.body {
-            Body::RunFinished { .. } | Body::RunError { .. } => self.close(|_| true, out),
-            Body::ToolCallResult { tool_call_id, .. } => {
-                self.close(|o| o.owner == *owner || o.id == *tool_call_id, out);
+    fn close_lanes(&mut self, event: &Reading, out: &mut Vec<Reading>) {
+        let owner = event.subagent().unwrap_or("");
+        let id = event.str(event.id_key());
+        match (event.kind(), event.place().0) {
+            ("RUN_FINISHED" | "RUN_ERROR", _) => self.close(|_| true, out),
+            ("TOOL_CALL_RESULT", _) => {
+                let call = event.str("toolCallId");
+                self.close(|o| o.owner == owner || o.id == call, out);
             }
-            Body::ReasoningStart { .. } | Body::ReasoningEnd { .. } => self.close(|o| o.owner == *owner, out),
-            body => {
-                if let Some((Kind::Text | Kind::Tool | Kind::Reasoning, _, id)) = place(body) {
-                    self.close(|o| o.owner == *owner && o.id != id, out);
-                }
-            }
+            ("REASONING_START" | "REASONING_END", _) => self.close(|o| o.owner == owner, out),
+            (_, b't' | b'c' | b'r') => self.close(|o| o.owner == owner && o.id != id, out),
+            _ => {}
         }
     }
 
     /// Ends what chunks opened, as far as `which` holds.
-    fn close(&mut self, which: impl Fn(&Open) -> bool, out: &mut Vec<Event>) {
-        self.open.retain(|open| {
-            let over = open.chunked && which(open);
-            if over {
-                let mut event = Event::new(end(open.kind, open.id.clone()));
-                event.subagent_run_id.clone_from(&open.owner);
-                out.push(event);
+    fn close(&mut self, which: impl Fn(&Open) -> bool, out: &mut Vec<Reading>) {
+        self.close_these(&which, out);
+    }
+
+    /// Apart from [`close`](Self::close), so that it is there once and not once a
+    /// closure.
+    fn close_these(&mut self, which: &dyn Fn(&Open) -> bool, out: &mut Vec<Reading>) {
+        for open in std::mem::take(&mut self.open) {
+            if !(open.chunked && which(&open)) {
+                self.open.push(open);
+                continue;
             }
-            !over
-        });
+            let [_, _, end] = expansion(open.what);
+            let mut event = Reading::known(end, Object::new());
+            let key = event.id_key();
+            event.object_mut().insert(key, open.id);
+            attribute(event.object_mut(), &open.owner);
+            out.push(event);
+        }
     }
 
     /// Gives reasoning of older peers, which has no ids, one id per pair of
     /// brackets.
-    fn fill_id(&mut self, body: &mut Body) {
-        let (id, opens) = match body {
-            Body::ReasoningStart { message_id } => {
-                self.thinking = false;
-                (message_id, true)
-            }
-            Body::ReasoningMessageStart { message_id } => (message_id, true),
-            Body::ReasoningMessageContent { message_id, .. }
-            | Body::ReasoningMessageEnd { message_id }
-            | Body::ReasoningEnd { message_id } => (message_id, false),
-            _ => return,
-        };
-        if !id.is_empty() {
+    fn fill_id(&mut self, event: &mut Reading) {
+        let kind = event.kind();
+        if kind == "REASONING_START" {
+            self.thinking = false;
+        }
+        let own = kind.starts_with("REASONING_") && event.place().1 != b'~';
+        if !own || event.get("messageId").and_then(Value::as_str) != Some("") {
             return;
         }
-        if opens && !self.thinking {
+        if kind.ends_with("_START") && !self.thinking {
             self.thoughts += 1;
         }
         let run = self.run.as_deref().unwrap_or_default();
-        *id = [run, ":thinking:", &self.thoughts.to_string()].concat();
-        match body {
-            Body::ReasoningStart { .. } => self.thinking = true,
-            Body::ReasoningEnd { .. } => self.thinking = false,
+        let id = concat(&[run, ":thinking:", &digits(u64::from(self.thoughts))]);
+        event.object_mut().insert("messageId", id);
+        match kind {
+            "REASONING_START" => self.thinking = true,
+            "REASONING_END" => self.thinking = false,
             _ => {}
         }
     }
 }
 
-fn violation(parts: &[&str]) -> Result<(), Violation> {
-    Err(Violation { message: parts.concat() })
+/// Says which subagent an event belongs to, if any.
+fn attribute(object: &mut Object, owner: &str) {
+    object.remove("subagentRunId");
+    object.insert_some("subagentRunId", (!owner.is_empty()).then_some(owner));
+}
+
+fn violation(parts: &[&str]) -> Result<(), String> {
+    Err(concat(parts))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The names on the wire: one table for both directions, so that what is written
-//! reads back.
+//! The fields of our types and their names on the wire: one table for both
+//! directions, so that what is written reads back.
 
-use super::fields::{Field, Fields, Record};
+use super::fields::{Field, Record};
 use super::{Body, Context, Interrupt, ResumeEntry, RunAgentInput, TokenUsage, Tool};
 use crate::json::Object;
 
@@ -13,12 +13,12 @@ macro_rules! events {
                 match self { $( Body::$variant { .. } => $kind, )* }
             }
 
-            /// The event of type `kind`, `None` if there is no such type.
-            pub(super) fn read(kind: &str, f: &mut Fields<'_>) -> Option<Body> {
-                Some(match kind {
-                    $( $kind => Body::$variant { $( $field: Field::read(f, $key), )* }, )*
-                    _ => return None,
-                })
+            /// The event of type `kind`, which is in the table.
+            pub(super) fn read(kind: &str, o: &Object) -> Body {
+                match kind {
+                    $( $kind => Body::$variant { $( $field: Field::read(o, $key), )* }, )*
+                    _ => Body::Raw { event: o.clone().into(), source: None },
+                }
             }
 
             pub(super) fn write(&self, o: &mut Object) {
@@ -31,8 +31,8 @@ macro_rules! events {
 macro_rules! records {
     ($( $name:ident { $( $field:ident $key:literal ),* } )*) => {
         $(impl Record for $name {
-            fn read(f: &mut Fields<'_>) -> $name {
-                $name { $( $field: Field::read(f, $key), )* }
+            fn read(o: &Object) -> $name {
+                $name { $( $field: Field::read(o, $key), )* }
             }
 
             fn write(&self, o: &mut Object) {

@@ -5,9 +5,11 @@
 //! of the reason to have it.
 
 mod parse;
+mod text;
 mod write;
 
 pub use parse::{ParseError, parse};
+pub use text::{concat, digits};
 pub use write::write_string;
 
 use std::fmt;
@@ -47,7 +49,7 @@ impl Number {
 
     /// The value, if it is written as a whole number that fits.
     pub fn as_u64(&self) -> Option<u64> {
-        self.0.parse().ok()
+        text::number(&self.0)
     }
 
     /// The nearest double.
@@ -69,17 +71,23 @@ impl Object {
 
     /// Sets a member; one that exists keeps its place and gets the new value.
     pub fn insert(&mut self, key: &str, value: impl Into<Value>) {
-        let value = value.into();
-        match self.0.iter_mut().find(|(k, _)| k == key) {
-            Some((_, old)) => *old = value,
-            None => self.0.push((key.to_owned(), value)),
-        }
+        self.set(key, value.into());
     }
 
     /// Sets a member if there is a value for it.
     pub fn insert_some(&mut self, key: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
-            self.insert(key, value);
+            self.set(key, value.into());
+        }
+    }
+
+    /// Apart from [`insert`](Self::insert), so that it is there once and not once
+    /// a type.
+    #[inline(never)]
+    fn set(&mut self, key: &str, value: Value) {
+        match self.get_mut(key) {
+            Some(old) => *old = value,
+            None => self.0.push((key.to_owned(), value)),
         }
     }
 
@@ -109,6 +117,13 @@ impl Object {
         self.0.iter().map(|(k, v)| (k.as_str(), v))
     }
 
+    /// Compact JSON text, without the detour over formatting.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        write::write_object(&mut out, self);
+        out
+    }
+
     /// How many members.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -134,6 +149,11 @@ impl Value {
     /// The member `key` of an object.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)
+    }
+
+    /// The member `key` of an object if it is a string.
+    pub fn str(&self, key: &str) -> Option<&str> {
+        self.as_object()?.str(key)
     }
 
     /// The text of a string.
@@ -186,6 +206,13 @@ impl Value {
         matches!(self, Value::Null)
     }
 
+    /// Compact JSON text, without the detour over formatting.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        write::write_value(&mut out, self);
+        out
+    }
+
     /// What kind of value this is, as messages name it.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -202,17 +229,13 @@ impl Value {
 /// Compact JSON text; parses back to the same value.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = String::new();
-        write::write_value(&mut out, self);
-        f.write_str(&out)
+        f.write_str(&self.text())
     }
 }
 
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = String::new();
-        write::write_object(&mut out, self);
-        f.write_str(&out)
+        f.write_str(&self.text())
     }
 }
 
@@ -242,7 +265,7 @@ impl From<&String> for Value {
 
 impl From<u64> for Value {
     fn from(n: u64) -> Value {
-        Value::Number(Number(n.to_string()))
+        Value::Number(Number(digits(n)))
     }
 }
 

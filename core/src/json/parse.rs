@@ -3,17 +3,17 @@
 //! becomes U+FFFD instead of failing a whole stream, and lists nest at most 128
 //! deep so that no input can overflow the stack.
 
-use std::collections::BTreeMap;
+use std::collections::BinaryHeap;
 use std::fmt;
 
-use super::{Number, Object, Value};
+use super::{Number, Object, Value, concat, digits};
 
 /// Deeper lists and objects are refused.
 const MAX_DEPTH: usize = 128;
 
-/// Objects with more members than this find repeated names through an index, so
+/// Objects with more members than this find repeated names when they are whole, so
 /// that a hostile object costs no quadratic time.
-const INDEX_FROM: usize = 32;
+const WIDE_FROM: usize = 32;
 
 /// Why a text is not JSON, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +26,17 @@ pub struct ParseError {
     pub column: usize,
 }
 
+impl ParseError {
+    /// What it says.
+    pub fn text(&self) -> String {
+        let (line, column) = (digits(self.line as u64), digits(self.column as u64));
+        concat(&[self.reason, " at line ", &line, " column ", &column])
+    }
+}
+
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at line {} column {}", self.reason, self.line, self.column)
+        f.write_str(&self.text())
     }
 }
 
@@ -40,14 +48,16 @@ pub fn parse(text: &str) -> Result<Value, ParseError> {
     let mut parser = Parser { text, at: 0 };
     let result = parser.document();
     result.map_err(|reason| {
-        let before = text.get(..parser.at).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        ParseError {
-            reason,
-            line: before.bytes().filter(|&b| b == b'\n').count() + 1,
-            // All bytes but those inside a character.
-            column: before.bytes().skip(line_start).filter(|&b| b & 0xc0 != 0x80).count() + 1,
+        let (mut line, mut column) = (1, 1);
+        for byte in text.bytes().take(parser.at) {
+            match byte {
+                b'\n' => (line, column) = (line + 1, 1),
+                // Inside a character.
+                0x80..0xc0 => {}
+                _ => column += 1,
+            }
         }
+        ParseError { reason, line, column }
     })
 }
 
@@ -233,10 +243,10 @@ impl Parser<'_> {
             return Err("nested too deep");
         }
         self.at += 1;
-        let mut members = Members::default();
+        let mut object = Object::new();
         self.space();
         if self.eat(b'}') {
-            return Ok(members.object);
+            return Ok(object);
         }
         loop {
             self.space();
@@ -250,10 +260,14 @@ impl Parser<'_> {
             }
             self.space();
             let value = self.value(depth)?;
-            members.add(key, value);
+            if object.len() < WIDE_FROM {
+                object.insert(&key, value);
+            } else {
+                object.0.push((key, value));
+            }
             self.space();
             if self.eat(b'}') {
-                return Ok(members.object);
+                return Ok(if object.len() > WIDE_FROM { Object(unite(object.0)) } else { object });
             }
             if !self.eat(b',') {
                 return Err("expected ',' or '}'");
@@ -262,30 +276,38 @@ impl Parser<'_> {
     }
 }
 
-#[derive(Default)]
-struct Members {
-    object: Object,
-    index: BTreeMap<String, usize>,
-}
-
-impl Members {
-    fn add(&mut self, key: String, value: Value) {
-        if self.object.len() < INDEX_FROM {
-            return self.object.insert(&key, value);
-        }
-        if self.index.is_empty() {
-            // One by one: to collect would bring a sort along, 2 KB for every visitor.
-            for (i, (k, _)) in self.object.0.iter().enumerate() {
-                self.index.insert(k.clone(), i);
-            }
-        }
-        if let Some(old) = self.index.get(&key).and_then(|&i| self.object.0.get_mut(i)) {
-            old.1 = value;
-        } else {
-            self.index.insert(key.clone(), self.object.len());
-            self.object.0.push((key, value));
+/// The members of a wide object, of those with one name the last value in the
+/// first place.
+fn unite(mut members: Vec<(String, Value)>) -> Vec<(String, Value)> {
+    // Equal names leave the heap one after the other, the last member first. (A
+    // sort would bring 2 KB along for every visitor, a map 5.)
+    let mut names: BinaryHeap<(&str, usize)> = BinaryHeap::new();
+    for (i, (name, _)) in members.iter().enumerate() {
+        names.push((name, i));
+    }
+    let mut repeated = Vec::new();
+    let mut later = names.pop();
+    while let Some((name, i)) = later {
+        later = names.pop();
+        if let Some((_, earlier)) = later.filter(|(earlier, _)| *earlier == name) {
+            repeated.push((i, earlier));
         }
     }
+    for &(later, earlier) in &repeated {
+        let value = members.get_mut(later).map(|(_, value)| std::mem::take(value));
+        if let (Some((_, old)), Some(value)) = (members.get_mut(earlier), value) {
+            *old = value;
+        }
+    }
+    let mut gone = vec![false; members.len()];
+    for (later, _) in repeated {
+        if let Some(gone) = gone.get_mut(later) {
+            *gone = true;
+        }
+    }
+    let mut gone = gone.into_iter();
+    members.retain(|_| gone.next() != Some(true));
+    members
 }
 
 #[cfg(test)]

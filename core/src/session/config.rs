@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::error::{ErrorCode, ErrorInfo};
+use crate::json::concat;
 
 /// Which protocol the server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,7 +83,7 @@ impl Token {
 
     /// The value of the `Authorization` header.
     pub fn bearer(&self) -> String {
-        ["Bearer ", &self.0].concat()
+        concat(&["Bearer ", &self.0])
     }
 }
 
@@ -108,7 +109,7 @@ impl Config {
         match missing {
             None => Ok(()),
             Some((name, remedy)) => {
-                let message = ["The attribute `", name, "` is missing. ", remedy].concat();
+                let message = concat(&["The attribute `", name, "` is missing. ", remedy]);
                 Err(ErrorInfo::new(ErrorCode::InvalidConfig, message).with("attribute", name))
             }
         }

@@ -8,7 +8,6 @@ use super::transcript::Failed;
 use super::turn::RUN_LIMIT;
 use super::{DomEvent, Protocol, Session, TurnResult, TurnStatus};
 use crate::Millis;
-use crate::agui::Outcome;
 use crate::error::ErrorInfo;
 use crate::event::{Bound, BoundReason, MessageStatus, Reason, RunError, RuntimeEvent};
 use crate::json::Value;
@@ -56,14 +55,15 @@ impl Session {
             return self.carry_on(turn, stream, calls, now);
         }
         self.remember(stream);
+        let outcome = outcome.as_ref().and_then(|outcome| outcome.str("type"));
         let ending = match outcome {
-            Some(Outcome::Cancelled) if bound.is_none() => Ending::Stopped { effects },
+            Some("cancelled") if bound.is_none() => Ending::Stopped { effects },
             _ if !calls.is_empty() => {
                 Ending::Finished { bound: Some(Bound { reason: BoundReason::StepLimit, limit: RUN_LIMIT }) }
             }
             _ => Ending::Finished { bound },
         };
-        let asks = matches!(outcome, Some(Outcome::Interrupt { .. })) && bound.is_none();
+        let asks = outcome == Some("interrupt") && bound.is_none();
         self.end_turn(turn, ending, now);
         if asks && !self.is_busy() {
             let text = "The agent asked for a confirmation that this version cannot show.";

@@ -4,18 +4,18 @@ use super::Session;
 use super::end::Ending;
 use super::fault;
 use super::state::Turn;
-use super::stream::Stream;
+use super::stream::{Stream, is_agents};
 use crate::Millis;
-use crate::agui::{Body, Event, Outcome, TextRole, TokenUsage};
+use crate::agui::Reading;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::{Author, Bound, Reason, RuntimeEvent};
-use crate::json::{Object, Value};
+use crate::json::Value;
 use crate::view::{Activity, Patch};
 
 /// How the server says a run ended.
 pub(super) enum RunEnd {
     /// With an outcome; older peers name none.
-    Finished { outcome: Option<Outcome>, bound: Option<Bound>, effects: Vec<Value> },
+    Finished { outcome: Option<Value>, bound: Option<Bound>, effects: Vec<Value> },
     /// With an error.
     Failed(Ending),
 }
@@ -26,52 +26,52 @@ impl Session {
         &mut self,
         turn: &mut Turn,
         stream: &mut Stream,
-        event: Event,
+        mut event: Reading,
         now: Millis,
     ) -> Option<RunEnd> {
-        let subagent = event.subagent_run_id.is_some();
-        if let Body::TextMessageStart { message_id, role: TextRole::Assistant, .. } = &event.body {
-            self.name_row(turn, stream, message_id);
+        let subagent = event.subagent().is_some();
+        let (kind, id, delta) = (event.kind(), event.str("messageId"), event.str("delta"));
+        let speech = kind.starts_with("TEXT_MESSAGE_");
+        if kind == "TEXT_MESSAGE_START" && is_agents(&event) {
+            self.name_row(turn, stream, id);
         }
-        if !subagent || !is_speech(&event.body) {
-            stream.note(&event.body);
+        if !subagent || !speech {
+            stream.note(&event);
         }
-        match &event.body {
-            Body::RunStarted { .. } => self.run_started(turn, &event),
-            Body::TextMessageContent { message_id, delta }
-                if !subagent && !delta.is_empty() && !stream.is_muted(message_id) =>
-            {
-                self.say(stream.row_id(message_id), delta, now);
+        match kind {
+            "RUN_STARTED" => self.run_started(turn, &event),
+            "TEXT_MESSAGE_CONTENT" if !subagent && !delta.is_empty() && !stream.is_muted(id) => {
+                self.say(stream.row_id(id), delta, now);
             }
-            Body::ReasoningMessageContent { delta, .. } if !subagent && !delta.is_empty() => {
+            "REASONING_MESSAGE_CONTENT" if !subagent && !delta.is_empty() => {
                 self.out.activity(Activity::Thinking);
-                self.out.runtime(RuntimeEvent::ThinkingDelta { content: delta.clone() });
+                self.out.runtime(RuntimeEvent::ThinkingDelta { content: delta.to_owned() });
             }
-            Body::ToolCallStart { tool_call_id, tool_call_name, .. } => {
+            "TOOL_CALL_START" => {
                 self.out.activity(Activity::Waiting);
                 self.out.runtime(RuntimeEvent::ToolAnnounce {
-                    tool_call_id: tool_call_id.clone(),
-                    tool_name: tool_call_name.clone(),
+                    tool_call_id: event.str("toolCallId").to_owned(),
+                    tool_name: event.str("toolCallName").to_owned(),
                 });
             }
-            Body::RunFinished { outcome, usage, .. } => {
-                turn.usage.extend(usage.iter().map(usage_json));
+            "RUN_FINISHED" => {
+                if let Some(Value::Array(usage)) = event.take("usage") {
+                    turn.usage.extend(usage);
+                }
                 return Some(RunEnd::Finished {
-                    outcome: outcome.clone(),
+                    outcome: event.take("outcome"),
                     bound: event.mindset("bound").and_then(Bound::from_json),
                     effects: effects(&event),
                 });
             }
-            Body::RunError { message, code, .. } => {
-                return Some(RunEnd::Failed(run_error(&event, message, code.as_deref())));
-            }
+            "RUN_ERROR" => return Some(RunEnd::Failed(run_error(&event))),
             _ => {}
         }
         None
     }
 
     /// Tells the beginning of the turn, once.
-    fn run_started(&mut self, turn: &mut Turn, event: &Event) {
+    fn run_started(&mut self, turn: &mut Turn, event: &Reading) {
         turn.started = true;
         if std::mem::replace(&mut turn.announced, true) {
             return;
@@ -112,45 +112,21 @@ impl Session {
     }
 }
 
-fn is_speech(body: &Body) -> bool {
-    matches!(
-        body,
-        Body::TextMessageStart { .. } | Body::TextMessageContent { .. } | Body::TextMessageEnd { .. }
-    )
-}
-
-fn effects(event: &Event) -> Vec<Value> {
+fn effects(event: &Reading) -> Vec<Value> {
     event.mindset("effects").and_then(Value::as_array).map(<[Value]>::to_vec).unwrap_or_default()
 }
 
-fn run_error(event: &Event, message: &str, code: Option<&str>) -> Ending {
+fn run_error(event: &Reading) -> Ending {
     let reason = event.mindset("reason").and_then(Value::as_str).and_then(Reason::parse);
     let effects = effects(event);
     if reason == Some(Reason::Cancelled) {
         return Ending::Stopped { effects };
     }
     let reason = reason.unwrap_or(Reason::ModelError);
-    let code = code.and_then(ErrorCode::parse).unwrap_or_else(|| fault::code(reason));
-    let mut error = ErrorInfo::new(code, message);
+    let code = ErrorCode::parse(event.str("code")).unwrap_or_else(|| fault::code(reason));
+    let mut error = ErrorInfo::new(code, event.str("message"));
     if let Some(retryable) = event.mindset("retryable").and_then(Value::as_bool) {
         error.retryable = retryable;
     }
     Ending::Failed { error, reason, effects }
-}
-
-fn usage_json(usage: &TokenUsage) -> Value {
-    let mut o = Object::new();
-    o.insert_some("provider", usage.provider.as_deref());
-    o.insert_some("model", usage.model.as_deref());
-    for (key, tokens) in [
-        ("inputTokens", usage.input_tokens),
-        ("outputTokens", usage.output_tokens),
-        ("totalTokens", usage.total_tokens),
-        ("reasoningTokens", usage.reasoning_tokens),
-        ("cachedInputTokens", usage.cached_input_tokens),
-        ("cacheWriteInputTokens", usage.cache_write_input_tokens),
-    ] {
-        o.insert_some(key, tokens);
-    }
-    Value::Object(o)
 }

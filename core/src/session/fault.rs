@@ -3,6 +3,7 @@
 use super::FetchFailure;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::Reason;
+use crate::json::{concat, digits};
 
 /// The server answered a request with something that is not what was asked for.
 pub(super) fn refused(status: u16, content_type: &str, body: &[u8]) -> ErrorInfo {
@@ -21,14 +22,14 @@ pub(super) fn refused(status: u16, content_type: &str, body: &[u8]) -> ErrorInfo
         500..=599 => "The server has a problem: try again in a moment.",
         _ => "Check that `server` is the address of an agent runtime.",
     };
-    let message = ["The server answered with status ", &status.to_string(), ". ", remedy].concat();
+    let message = concat(&["The server answered with status ", &digits(status.into()), ". ", remedy]);
     ErrorInfo::new(ErrorCode::from_status(status), message).with("status", u32::from(status))
 }
 
 /// A good status, but no answer this protocol knows.
 pub(super) fn not_the_protocol(content_type: &str, body: &str) -> ErrorInfo {
     let what = if content_type.is_empty() { "no content type" } else { content_type };
-    let mut message = ["The server answered with ", &excerpt(what)].concat();
+    let mut message = concat(&["The server answered with ", &excerpt(what)]);
     let start = excerpt(body);
     if start.is_empty() {
         message.push_str(" and an empty body");
@@ -43,12 +44,11 @@ pub(super) fn not_the_protocol(content_type: &str, body: &str) -> ErrorInfo {
 
 /// The stream is no AG-UI.
 pub(super) fn bad_stream(what: &str) -> ErrorInfo {
-    let message = [
+    let message = concat(&[
         "The agent's answer could not be read: ",
         &excerpt(what),
         ". Try again; if it happens again, check that `server` speaks AG-UI.",
-    ]
-    .concat();
+    ]);
     ErrorInfo::new(ErrorCode::Protocol, message)
 }
 

@@ -32,7 +32,6 @@ pub use output::{
     DomEvent, FetchFailure, FetchId, FetchPurpose, FetchRequest, Output, SendId, TurnResult, TurnStatus,
 };
 
-use std::collections::VecDeque;
 use std::fmt;
 
 use self::exchange::Arrival;
@@ -52,7 +51,7 @@ pub struct Session {
     anonymous_key: Option<String>,
     state: State,
     /// Messages that wait for a turn, oldest first.
-    kept: VecDeque<Kept>,
+    kept: Vec<Kept>,
     transcript: Transcript,
     /// A stream whose run has ended, and when it is dropped if it does not close.
     ending: Option<(FetchId, Millis)>,
@@ -74,7 +73,7 @@ impl Session {
             token: None,
             anonymous_key: None,
             state: State::Unconfigured,
-            kept: VecDeque::new(),
+            kept: Vec::new(),
             transcript: Transcript::default(),
             ending: None,
         }

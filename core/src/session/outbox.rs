@@ -1,8 +1,6 @@
 //! The queue of effects, and what is known about the panel and the requests that
 //! were asked for, so that only changes are told.
 
-use std::collections::VecDeque;
-
 use super::request::Request;
 use super::{DomEvent, FetchId, Output, SendId, TurnResult};
 use crate::event::RuntimeEvent;
@@ -11,7 +9,9 @@ use crate::view::{Activity, Notice, Patch};
 /// Effects in the order in which they must happen.
 #[derive(Default)]
 pub(super) struct Outbox {
-    queue: VecDeque<Output>,
+    /// What is taken next, and what is put behind it.
+    front: std::vec::IntoIter<Output>,
+    queue: Vec<Output>,
     fetches: u32,
     activity: Option<Activity>,
     notice: bool,
@@ -20,11 +20,14 @@ pub(super) struct Outbox {
 
 impl Outbox {
     pub(super) fn next(&mut self) -> Option<Output> {
-        self.queue.pop_front()
+        if self.front.as_slice().is_empty() {
+            self.front = std::mem::take(&mut self.queue).into_iter();
+        }
+        self.front.next()
     }
 
     pub(super) fn push(&mut self, output: Output) {
-        self.queue.push_back(output);
+        self.queue.push(output);
     }
 
     pub(super) fn event(&mut self, event: DomEvent) {
@@ -78,12 +81,13 @@ impl Outbox {
     /// The session behind this queue is over: of what nobody has taken yet, only
     /// what ends something still counts.
     pub(super) fn leave(&mut self) {
-        self.queue.retain(|output| {
-            matches!(output, Output::Settle { .. } | Output::Abort(_) | Output::StoreAnonymousKey(_))
-        });
-        let fetches = self.fetches;
-        let queue = std::mem::take(&mut self.queue);
-        *self = Outbox { queue, fetches, ..Outbox::default() };
+        let mut left = Outbox { fetches: self.fetches, ..Outbox::default() };
+        while let Some(output) = self.next() {
+            if matches!(output, Output::Settle { .. } | Output::Abort(_) | Output::StoreAnonymousKey(_)) {
+                left.push(output);
+            }
+        }
+        *self = left;
         self.patch(Patch::Clear);
         self.patch(Patch::SetDisclosure(None));
     }

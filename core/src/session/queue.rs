@@ -6,6 +6,7 @@ use super::{DomEvent, Refused, SendId, SendOptions, Session, TurnResult, TurnSta
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::{Author, MessageStatus};
+use crate::json::{concat, digits};
 use crate::view::{Activity, Patch};
 
 /// A message may be this long, in characters (Unicode scalar values).
@@ -42,7 +43,7 @@ impl Session {
         if waits_for_start && self.kept.is_empty() {
             self.show(&mut kept, now);
         }
-        self.kept.push_back(kept);
+        self.kept.push(kept);
         self.handle_reconnect(now);
         Ok(())
     }
@@ -59,7 +60,8 @@ impl Session {
 
     /// Nothing runs any more: the next message, or idle.
     pub(super) fn rest(&mut self, now: Millis) {
-        if let Some(kept) = self.kept.pop_front() {
+        if !self.kept.is_empty() {
+            let kept = self.kept.remove(0);
             return self.begin(kept, false, now);
         }
         self.state = State::Idle;
@@ -117,13 +119,12 @@ fn check_text(text: &str) -> Result<(), Refused> {
     if length <= TEXT_LIMIT {
         return Ok(());
     }
-    let message = [
+    let message = concat(&[
         "The message has ",
-        &length.to_string(),
+        &digits(length as u64),
         " characters and may have at most ",
-        &TEXT_LIMIT.to_string(),
+        &digits(TEXT_LIMIT as u64),
         ". Shorten it.",
-    ]
-    .concat();
+    ]);
     Err(ErrorInfo::new(ErrorCode::InvalidRequest, message))
 }

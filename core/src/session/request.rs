@@ -27,7 +27,7 @@ impl Request {
     pub(super) fn sign_in(config: &Config, anonymous_key: Option<&str>) -> Request {
         let mut body = crate::object! { "appUid": &config.app_uid, "agentUid": &config.agent_uid };
         body.insert_some("anonymousKey", anonymous_key);
-        Request::json(FetchPurpose::SignIn, url(config, &["v1", "anonymous"]), body.to_string())
+        Request::json(FetchPurpose::SignIn, url(config, &["v1", "anonymous"]), body.text())
     }
 
     /// The run, at the runtime or at exactly `server`.

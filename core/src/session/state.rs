@@ -5,9 +5,8 @@ use super::stream::Stream;
 use super::transcript::UserMessage;
 use super::{FetchId, SendId};
 use crate::Millis;
-use crate::agui::Message;
 use crate::error::ErrorCode;
-use crate::json::Value;
+use crate::json::{Object, Value};
 
 /// The state.
 #[derive(Default)]
@@ -96,7 +95,7 @@ pub(super) struct Turn {
     /// Where the rows of the current run begin.
     pub(super) run_from: usize,
     /// New messages of the current run, for a server that stores.
-    pub(super) news: Vec<Message>,
+    pub(super) news: Vec<Object>,
     /// Runs so far.
     pub(super) runs: u64,
     /// Whether credentials were renewed for the current run.

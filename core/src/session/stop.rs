@@ -8,7 +8,6 @@ use super::state::{Phase, Running, State, Stopping};
 use super::stream::Stream;
 use super::{FetchId, Protocol, Session};
 use crate::Millis;
-use crate::agui::Body;
 use crate::view::Activity;
 
 impl Session {
@@ -96,14 +95,14 @@ impl Session {
         loop {
             match stopping.stream.as_mut().map_or(Ok(None), |stream| stream.next()) {
                 Ok(None) => return false,
-                Ok(Some(event)) => match event.body {
-                    Body::RunStarted { .. } => {
+                Ok(Some(event)) => match event.kind() {
+                    "RUN_STARTED" => {
                         stopping.turn.started = true;
                         if std::mem::take(&mut stopping.again) {
                             stopping.cancel = Some(self.cancel(&stopping.turn.run_id));
                         }
                     }
-                    Body::RunFinished { .. } | Body::RunError { .. } => {
+                    "RUN_FINISHED" | "RUN_ERROR" => {
                         self.let_end(stopping.fetch, now);
                         return true;
                     }

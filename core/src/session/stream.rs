@@ -1,14 +1,11 @@
 //! One run's stream: bytes to events in their right order, and what was said in
 //! it, as far as the next request needs it.
 
-use std::collections::VecDeque;
-
 use super::fault;
-use crate::agui::{
-    Body, Content, DecodeError, Event, Message, Order, Outcome, Role, TextRole, ToolCall, decode_event,
-};
+use crate::agui::{DecodeError, Order, Reading};
 use crate::error::ErrorInfo;
-use crate::{json, sse};
+use crate::json::{self, Object, Value, concat};
+use crate::sse;
 
 /// No event of a server may be larger, in bytes.
 const EVENT_LIMIT: usize = 10 * 1024 * 1024;
@@ -17,13 +14,31 @@ const EVENT_LIMIT: usize = 10 * 1024 * 1024;
 pub(super) struct Stream {
     decoder: sse::Decoder,
     order: Order,
-    ready: VecDeque<Event>,
-    /// Assistant and tool messages of this run, oldest first.
-    pub(super) said: Vec<Message>,
+    ready: std::vec::IntoIter<Reading>,
+    /// Assistant and tool messages of this run as the wire has them, oldest first.
+    pub(super) said: Vec<Object>,
     /// Server message id to row id, where they differ.
     aliases: Vec<(String, String)>,
     /// Streamed messages that are not the agent's words.
     muted: Vec<String>,
+}
+
+/// A message as the wire has it.
+pub(super) fn message(id: &str, role: &str, content: &str) -> Object {
+    crate::object! { "id": id, "role": role, "content": content }
+}
+
+/// The calls of a message.
+pub(super) fn calls(message: &Object) -> &[Value] {
+    message.get("toolCalls").and_then(Value::as_array).unwrap_or_default()
+}
+
+fn call_id(call: &Value) -> &str {
+    call.str("id").unwrap_or("")
+}
+
+fn is_assistant(message: &Object) -> bool {
+    message.str("role") == Some("assistant")
 }
 
 impl Stream {
@@ -31,7 +46,7 @@ impl Stream {
         Stream {
             decoder: sse::Decoder::new(EVENT_LIMIT),
             order: Order::new(),
-            ready: VecDeque::new(),
+            ready: Vec::new().into_iter(),
             said: Vec::new(),
             aliases: Vec::new(),
             muted: Vec::new(),
@@ -44,23 +59,28 @@ impl Stream {
 
     /// The next event, `None` until more bytes come. Event types nobody knows are
     /// passed over.
-    pub(super) fn next(&mut self) -> Result<Option<Event>, ErrorInfo> {
+    pub(super) fn next(&mut self) -> Result<Option<Reading>, ErrorInfo> {
+        self.read().map_err(|what| fault::bad_stream(&what))
+    }
+
+    fn read(&mut self) -> Result<Option<Reading>, String> {
         loop {
-            if let Some(event) = self.ready.pop_front() {
+            if let Some(event) = self.ready.next() {
                 return Ok(Some(event));
             }
-            let frame =
-                self.decoder.next_frame().map_err(|_| fault::bad_stream("an event is over 10 MiB"))?;
+            let Ok(frame) = self.decoder.next_frame() else {
+                return Err("an event is over 10 MiB".to_owned());
+            };
             let Some(frame) = frame else { return Ok(None) };
-            let value = json::parse(&frame.data)
-                .map_err(|e| fault::bad_stream(&["an event is no JSON, ", &e.to_string()].concat()))?;
-            match decode_event(&value) {
+            let value =
+                json::parse(&frame.data).map_err(|e| concat(&["an event is no JSON, ", &e.text()]))?;
+            match Reading::new(value) {
                 Ok((event, _)) => {
-                    let events = self.order.accept(event).map_err(|v| fault::bad_stream(&v.message))?;
-                    self.ready.extend(events);
+                    let events = self.order.accept_reading(event).map_err(|v| v.message)?;
+                    self.ready = events.into_iter();
                 }
                 Err(DecodeError::UnknownType(_)) => {}
-                Err(DecodeError::Malformed(what)) => return Err(fault::bad_stream(&what)),
+                Err(DecodeError::Malformed(what)) => return Err(what),
             }
         }
     }
@@ -81,109 +101,133 @@ impl Stream {
     }
 
     /// Takes down what an event says, for the history and the open calls.
-    pub(super) fn note(&mut self, body: &Body) {
-        match body {
-            Body::TextMessageStart { message_id, role, .. } => {
-                if *role == TextRole::Assistant {
-                    let id = self.row_id(message_id).to_owned();
-                    self.said.push(Message::text(id, Role::Assistant, ""));
+    pub(super) fn note(&mut self, event: &Reading) {
+        match event.kind() {
+            "TEXT_MESSAGE_START" => {
+                let id = event.str("messageId");
+                if is_agents(event) {
+                    self.said.push(message(self.row_id(id), "assistant", ""));
                 } else {
-                    self.muted.push(message_id.clone());
+                    self.muted.push(id.to_owned());
                 }
             }
-            Body::TextMessageContent { message_id, delta } => {
-                let id = self.row_id(message_id).to_owned();
-                let message = self.said.iter_mut().rfind(|m| m.id == id);
-                if let Some(Content::Text(text)) = message.and_then(|m| m.content.as_mut()) {
-                    text.push_str(delta);
+            "TEXT_MESSAGE_CONTENT" => {
+                let id = self.row_id(event.str("messageId")).to_owned();
+                if let Some(message) = self.said.iter_mut().rfind(|m| m.str("id") == Some(&id)) {
+                    append(message, "content", event.str("delta"));
                 }
             }
-            Body::ToolCallStart { tool_call_id, tool_call_name, parent_message_id } => {
-                let call = ToolCall {
-                    id: tool_call_id.clone(),
-                    name: tool_call_name.clone(),
-                    arguments: String::new(),
+            "TOOL_CALL_START" => {
+                let name = event.str("toolCallName");
+                let function = crate::object! { "name": name, "arguments": "" };
+                let call = crate::object! {
+                    "id": event.str("toolCallId"), "type": "function", "function": function,
                 };
-                self.add_call(call, parent_message_id.as_deref());
+                let parent = event.get("parentMessageId").and_then(Value::as_str);
+                self.add_call(call.into(), parent);
             }
-            Body::ToolCallArgs { tool_call_id, delta } => {
-                let mut calls = self.said.iter_mut().rev().flat_map(|m| &mut m.tool_calls);
-                if let Some(call) = calls.find(|call| call.id == *tool_call_id) {
-                    call.arguments.push_str(delta);
-                }
-            }
-            Body::ToolCallResult { message_id, tool_call_id, content } => {
-                let text = content.as_str().map_or_else(|| content.to_string(), str::to_owned);
-                let mut message = Message::text(message_id, Role::Tool, text);
-                message.tool_call_id = Some(tool_call_id.clone());
+            "TOOL_CALL_ARGS" => self.add_arguments(event.str("toolCallId"), event.str("delta")),
+            "TOOL_CALL_RESULT" => {
+                let content = event.get("content");
+                let text = content.map(|c| c.as_str().map_or_else(|| c.text(), str::to_owned));
+                let mut message = message(event.str("messageId"), "tool", "");
+                message.insert_some("content", text);
+                message.insert("toolCallId", event.str("toolCallId"));
                 self.said.push(message);
             }
-            Body::MessagesSnapshot { messages } => self.note_snapshot(messages),
+            "MESSAGES_SNAPSHOT" => {
+                self.note_snapshot(event.get("messages").and_then(Value::as_array).unwrap_or_default());
+            }
             _ => {}
         }
     }
 
+    fn add_arguments(&mut self, id: &str, delta: &str) {
+        for message in self.said.iter_mut().rev() {
+            let Some(Value::Array(calls)) = message.get_mut("toolCalls") else { continue };
+            if let Some(Value::Object(call)) = calls.iter_mut().find(|call| call_id(call) == id) {
+                if let Some(Value::Object(function)) = call.get_mut("function") {
+                    append(function, "arguments", delta);
+                }
+                return;
+            }
+        }
+    }
+
     /// A call belongs to the message it names, or to the last one.
-    fn add_call(&mut self, call: ToolCall, parent: Option<&str>) {
+    fn add_call(&mut self, call: Value, parent: Option<&str>) {
         let parent = parent.map(|id| self.row_id(id).to_owned());
         let speaker = match &parent {
-            Some(id) => self.said.iter_mut().rfind(|m| m.id == *id && m.role == Role::Assistant),
-            None => self.said.last_mut().filter(|m| m.role == Role::Assistant),
+            Some(id) => self.said.iter_mut().rfind(|m| m.str("id") == Some(id) && is_assistant(m)),
+            None => self.said.last_mut().filter(|m| is_assistant(m)),
         };
         if let Some(message) = speaker {
-            message.tool_calls.push(call);
+            if let Some(Value::Array(calls)) = message.get_mut("toolCalls") {
+                calls.push(call);
+            } else {
+                message.insert("toolCalls", vec![call]);
+            }
             return;
         }
-        let mut message = Message::text(parent.unwrap_or_else(|| call.id.clone()), Role::Assistant, "");
-        message.tool_calls.push(call);
+        let mut message = message(parent.as_deref().unwrap_or(call_id(&call)), "assistant", "");
+        message.insert("toolCalls", vec![call]);
         self.said.push(message);
     }
 
     /// Older peers tell calls, and results of their own tools, only in a snapshot.
-    fn note_snapshot(&mut self, messages: &[Message]) {
-        let from = messages.iter().rposition(|m| m.role == Role::User).map_or(0, |at| at + 1);
-        for message in messages.get(from..).unwrap_or_default() {
-            let mut message = message.clone();
-            message.tool_calls.retain(|call| self.call(&call.id).is_none());
-            match message.role {
-                Role::Assistant => {
-                    let id = self.row_id(&message.id).to_owned();
-                    for call in message.tool_calls {
-                        self.add_call(call, Some(&id));
+    fn note_snapshot(&mut self, messages: &[Value]) {
+        let from = messages.iter().rposition(|m| m.str("role") == Some("user")).map_or(0, |at| at + 1);
+        for message in messages.get(from..).unwrap_or_default().iter().filter_map(Value::as_object) {
+            if is_assistant(message) {
+                let id = self.row_id(message.str("id").unwrap_or("")).to_owned();
+                for call in calls(message) {
+                    if self.call(call_id(call)).is_none() {
+                        self.add_call(call.clone(), Some(&id));
                     }
                 }
-                Role::Tool if message.tool_call_id.as_deref().is_some_and(|id| !self.is_answered(id)) => {
-                    self.said.push(message);
-                }
-                _ => {}
+            } else if message.str("toolCallId").is_some_and(|id| !self.is_answered(id)) {
+                self.said.push(message.clone());
             }
         }
     }
 
     /// The call `id` of this run.
-    pub(super) fn call(&self, id: &str) -> Option<&ToolCall> {
-        self.said.iter().flat_map(|m| &m.tool_calls).find(|call| call.id == id)
+    pub(super) fn call(&self, id: &str) -> Option<&Value> {
+        self.said.iter().flat_map(calls).find(|call| call_id(call) == id)
     }
 
     fn is_answered(&self, id: &str) -> bool {
-        self.said.iter().any(|m| m.tool_call_id.as_deref() == Some(id))
+        self.said.iter().any(|m| m.str("toolCallId") == Some(id))
     }
 
     /// The calls a run that ended with `outcome` leaves to the page: those it
     /// names, or for older peers those that have no result.
-    pub(super) fn open_calls(&self, outcome: Option<&Outcome>) -> Vec<String> {
-        match outcome {
-            Some(Outcome::Success { pending_tool_call_ids }) if !pending_tool_call_ids.is_empty() => {
-                pending_tool_call_ids.clone()
-            }
-            Some(Outcome::Success { .. }) | None => self
-                .said
-                .iter()
-                .flat_map(|m| &m.tool_calls)
-                .filter(|call| !self.is_answered(&call.id))
-                .map(|call| call.id.clone())
-                .collect(),
-            _ => Vec::new(),
+    pub(super) fn open_calls(&self, outcome: Option<&Value>) -> Vec<String> {
+        let mut open = Vec::new();
+        if outcome.is_some_and(|outcome| outcome.str("type") != Some("success")) {
+            return open;
         }
+        let pending = outcome.and_then(|outcome| outcome.get("pendingToolCallIds")?.as_array());
+        for id in pending.unwrap_or_default().iter().filter_map(Value::as_str) {
+            open.push(id.to_owned());
+        }
+        if open.is_empty() {
+            for id in self.said.iter().flat_map(calls).map(call_id).filter(|id| !self.is_answered(id)) {
+                open.push(id.to_owned());
+            }
+        }
+        open
+    }
+}
+
+/// Whether a message that starts is the agent's.
+pub(super) fn is_agents(start: &Reading) -> bool {
+    matches!(start.str("role"), "" | "assistant")
+}
+
+/// Adds text to a member that is a string.
+fn append(object: &mut Object, key: &str, text: &str) {
+    if let Some(Value::String(all)) = object.get_mut(key) {
+        all.push_str(text);
     }
 }

@@ -1,9 +1,10 @@
 //! The conversation as this page knows it: the transcript people see, and for a
 //! server that stores nothing the whole history it must be sent.
 
+use super::stream::{calls, message};
 use crate::Millis;
-use crate::agui::{Content, Message, Role};
 use crate::event::{Author, ChatMessage, MessageStatus};
+use crate::json::{self, Object, Value};
 
 /// One conversation.
 #[derive(Default)]
@@ -15,7 +16,7 @@ pub(super) struct Transcript {
     /// What people see, oldest first.
     pub(super) rows: Vec<ChatMessage>,
     /// What a server without a store is sent, oldest first.
-    pub(super) history: Vec<Message>,
+    pub(super) history: Vec<Object>,
     /// The last turn, if it can be sent again.
     pub(super) failed: Option<Failed>,
     /// The run of a turn that ended here, while the server may still work on it.
@@ -82,27 +83,39 @@ impl Transcript {
 
     /// Puts the user message of a turn into the history, in the place of an earlier
     /// attempt and all that followed it.
-    pub(super) fn remember_user(&mut self, message: &UserMessage) {
-        if let Some(at) = self.history.iter().rposition(|m| m.id == message.id) {
+    pub(super) fn remember_user(&mut self, user: &UserMessage) {
+        if let Some(at) = self.history.iter().rposition(|m| m.str("id") == Some(&user.id)) {
             self.history.truncate(at);
         }
-        self.history.push(Message::text(&message.id, Role::User, &message.text));
+        self.history.push(message(&user.id, "user", &user.text));
     }
 
     /// Puts what was said in a run, and the page's answers to its calls, into the
     /// history. A call without a result would make the server refuse every later
     /// message, so it is left out, and what is empty then as well.
-    pub(super) fn remember_run(&mut self, said: Vec<Message>, answers: Vec<Message>) {
+    pub(super) fn remember_run(&mut self, said: Vec<Object>, answers: Vec<Object>) {
         let mut all = said;
         all.extend(answers);
-        let answered: Vec<String> = all.iter().filter_map(|m| m.tool_call_id.clone()).collect();
+        let mut answered = Vec::new();
+        for id in all.iter().filter_map(|message| message.str("toolCallId")) {
+            answered.push(id.to_owned());
+        }
         for mut message in all {
-            message.tool_calls.retain(|call| answered.contains(&call.id));
-            let silent = matches!(&message.content, Some(Content::Text(text)) if text.is_empty());
-            if silent && message.role == Role::Assistant {
-                message.content = None;
+            let mut kept = Vec::new();
+            for call in calls(&message) {
+                if call.str("id").is_some_and(|id| answered.iter().any(|a| a == id)) {
+                    kept.push(call.clone());
+                }
             }
-            if message.content.is_some() || !message.tool_calls.is_empty() {
+            message.remove("toolCalls");
+            let called = !kept.is_empty();
+            if called {
+                message.insert("toolCalls", Value::Array(kept));
+            }
+            if message.str("role") == Some("assistant") && message.str("content") == Some("") {
+                message.remove("content");
+            }
+            if called || message.get("content").is_some() {
                 self.history.push(message);
             }
         }
@@ -144,7 +157,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
 }
 
 fn digits(out: &mut String, value: u64, width: usize) {
-    let text = value.to_string();
+    let text = json::digits(value);
     for _ in text.len()..width {
         out.push('0');
     }
@@ -154,7 +167,6 @@ fn digits(out: &mut String, value: u64, width: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agui::ToolCall;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -176,15 +188,20 @@ mod tests {
 
     #[test]
     fn a_call_without_a_result_is_not_remembered() {
-        let mut said = Message::text("a", Role::Assistant, "");
-        said.tool_calls = ["c1", "c2"]
-            .map(|id| ToolCall { id: id.into(), name: "t".into(), arguments: "{}".into() })
-            .into();
-        let mut result = Message::text("t", Role::Tool, "ok");
-        result.tool_call_id = Some("c2".into());
+        let mut said = message("a", "assistant", "");
+        let calls_made = ["c1", "c2"].map(|id| Value::from(crate::object! { "id": id }));
+        said.insert("toolCalls", calls_made.to_vec());
+        let mut result = message("t", "tool", "ok");
+        result.insert("toolCallId", "c2");
         let mut transcript = Transcript::default();
         transcript.remember_run(vec![said, result], Vec::new());
-        let calls: Vec<_> = transcript.history.iter().flat_map(|m| &m.tool_calls).map(|c| &c.id).collect();
-        assert_eq!((transcript.history.len(), calls), (2, vec![&"c2".to_owned()]));
+        let history: Vec<_> = transcript.history.iter().map(Object::to_string).collect();
+        assert_eq!(
+            history,
+            [
+                r#"{"id":"a","role":"assistant","toolCalls":[{"id":"c2"}]}"#,
+                r#"{"id":"t","role":"tool","content":"ok","toolCallId":"c2"}"#
+            ]
+        );
     }
 }

@@ -5,12 +5,12 @@ use super::exchange::Exchange;
 use super::queue::{self, Kept};
 use super::request::{self, Request};
 use super::state::{Phase, Running, State, Turn};
-use super::stream::Stream;
+use super::stream::{self, Stream};
 use super::{DomEvent, Protocol, Refused, SendId, Session};
 use crate::Millis;
-use crate::agui::{Message, PROTOCOL_VERSION, Role, RunAgentInput, encode_input};
+use crate::agui::PROTOCOL_VERSION;
 use crate::error::{ErrorCode, ErrorInfo};
-use crate::json::Value;
+use crate::json::{Object, Value, concat};
 use crate::view::{Activity, Patch};
 
 /// A turn has at most this many runs.
@@ -31,7 +31,7 @@ impl Session {
         let rows = &self.transcript.rows;
         let from = rows.iter().rposition(|row| row.id == message.id).unwrap_or(rows.len());
         let news = match self.config.protocol {
-            Protocol::Mindset => vec![Message::text(&message.id, Role::User, &message.text)],
+            Protocol::Mindset => vec![stream::message(&message.id, "user", &message.text)],
             Protocol::AgUi => {
                 self.transcript.remember_user(&message);
                 Vec::new()
@@ -87,11 +87,11 @@ impl Session {
     pub(super) fn carry_on(&mut self, mut turn: Turn, stream: Stream, calls: Vec<String>, now: Millis) {
         let mut answers = Vec::new();
         for id in calls {
-            let name = stream.call(&id).map_or("", |call| call.name.as_str());
-            let text = ["The page offers no tool named `", name, "`. Answer without it."].concat();
-            let mut message = Message::text(self.ids.next_id(), Role::Tool, &text);
-            message.tool_call_id = Some(id);
-            message.error = Some(text);
+            let name = stream.call(&id).and_then(|call| call.get("function")?.str("name")).unwrap_or("");
+            let text = concat(&["The page offers no tool named `", name, "`. Answer without it."]);
+            let mut message = stream::message(&self.ids.next_id(), "tool", &text);
+            message.insert("toolCallId", id);
+            message.insert("error", text);
             answers.push(message);
         }
         match self.config.protocol {
@@ -112,18 +112,21 @@ impl Session {
         let props =
             request::forwarded_props(&self.config, turn.message.silent, replace_from.map(String::as_str));
         let messages = match self.config.protocol {
-            Protocol::Mindset => turn.news.clone(),
-            Protocol::AgUi => self.transcript.history.clone(),
+            Protocol::Mindset => &turn.news,
+            Protocol::AgUi => &self.transcript.history,
         };
-        encode_input(&RunAgentInput {
-            thread_id: self.transcript.thread_id.clone().unwrap_or_default(),
-            run_id: turn.run_id.clone(),
-            protocol_version: Some(PROTOCOL_VERSION.to_owned()),
-            state: Some(Value::Object(crate::object! {})),
-            messages,
-            forwarded_props: Some(Value::Object(props)),
-            ..RunAgentInput::default()
-        })
-        .to_string()
+        let messages = messages.iter().cloned().map(Value::Object).collect();
+        // Servers older than 1.0 demand the lists and `state` even if empty.
+        let input = crate::object! {
+            "threadId": self.transcript.thread_id.as_deref().unwrap_or(""),
+            "runId": &turn.run_id,
+            "protocolVersion": PROTOCOL_VERSION,
+            "state": Object::new(),
+            "messages": Value::Array(messages),
+            "forwardedProps": props,
+            "tools": Value::Array(Vec::new()),
+            "context": Value::Array(Vec::new()),
+        };
+        input.text()
     }
 }

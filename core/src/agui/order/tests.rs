@@ -52,7 +52,9 @@ fn read(event: &str) -> Event {
 fn shown(event: &Event) -> String {
     let o = encode_event(event);
     let text = |key| o.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
-    let id = place(&event.body).map_or("", |(_, _, id)| id);
+    let Value::Object(object) = &o else { unreachable!() };
+    let reading = Reading::known(event.body.type_name(), object.clone());
+    let id = if reading.place().1 == b'_' { "" } else { reading.str(reading.id_key()) };
     let mut out = [event.body.type_name(), " ", id].concat().trim_end().to_owned();
     for (mark, key) in [("=", "delta"), ("~", "subagentRunId")] {
         if !text(key).is_empty() && text(key) != id {

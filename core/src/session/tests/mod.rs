@@ -9,6 +9,7 @@ mod start;
 mod stop;
 
 use super::*;
+use crate::agui::{decode_input, encode_input};
 use crate::event::RuntimeEvent;
 use crate::json::{self, Value};
 use crate::view::{Activity, NoticeAction, Patch};
@@ -274,7 +275,12 @@ fn word(output: &Output) -> Option<String> {
 }
 
 pub(super) fn body(request: &FetchRequest) -> Value {
-    json::parse(request.body.as_deref().unwrap()).unwrap()
+    let body = json::parse(request.body.as_deref().unwrap()).unwrap();
+    if request.purpose == FetchPurpose::Run {
+        // Written without the types, and still what the types would write.
+        assert_eq!(encode_input(&decode_input(&body).unwrap()).text(), body.text());
+    }
+    body
 }
 
 pub(super) const STARTED: &str =
