@@ -1,42 +1,67 @@
-//! The chat panel: patches of the session become nodes in the element's shadow
-//! root. Nodes are made with `createElement` and `textContent` only, styles are a
-//! constructed sheet, so that strict content policies and Trusted Types hold.
+//! The chat panel: patches of the session go to the element's shadow root. The nodes
+//! and how they behave are in `panel.js`; this side remembers what a panel drawn later
+//! must show, and turns what a person asks for into inputs.
 
-mod composer;
-mod node;
-mod panel;
-mod row;
-mod transcript;
+use std::cell::{Cell, RefCell};
+use std::rc::Weak;
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::{Rc, Weak};
-
-use mindset_core::view::{Activity, Notice, Patch};
-use wasm_bindgen::JsCast;
-use wasm_bindgen::prelude::Closure;
+use mindset_core::error::ErrorCode;
+use mindset_core::session::{Input, SendOptions};
+use mindset_core::view::{Activity, Notice, NoticeAction, Patch};
+use wasm_bindgen::prelude::*;
+use web_sys::ShadowRoot;
 
 use crate::driver::Driver;
-use panel::Panel;
 
-/// A page in the background draws no frames; text is written this often there.
-const HIDDEN_FRAME_MS: i32 = 100;
+#[wasm_bindgen(module = "/src/dom/panel.js")]
+extern "C" {
+    type Panel;
 
-/// A callback that the browser holds.
-#[derive(Clone, Copy)]
-enum Due {
-    Frame(i32),
-    Timeout(i32),
+    #[wasm_bindgen(constructor)]
+    fn new(root: &ShadowRoot, act: &Act) -> Panel;
+    #[wasm_bindgen(method, js_name = setTexts)]
+    fn set_texts(this: &Panel, heading: Option<&str>, placeholder: Option<&str>);
+    #[wasm_bindgen(method)]
+    fn clear(this: &Panel);
+    #[wasm_bindgen(method, js_name = addMessage)]
+    fn add_message(this: &Panel, id: &str, role: &str, text: &str);
+    #[wasm_bindgen(method)]
+    fn append(this: &Panel, id: &str, text: &str);
+    #[wasm_bindgen(method)]
+    fn flush(this: &Panel);
+    #[wasm_bindgen(method, js_name = setStatus)]
+    fn set_status(this: &Panel, id: &str, status: Option<&str>);
+    #[wasm_bindgen(method, js_name = removeMessage)]
+    fn remove_message(this: &Panel, id: &str);
+    #[wasm_bindgen(method, js_name = setActivity)]
+    fn set_activity(this: &Panel, activity: &str);
+    #[wasm_bindgen(method, js_name = setNotice)]
+    fn set_notice(this: &Panel, text: Option<&str>, error: bool, action: Option<&str>);
+    #[wasm_bindgen(method, js_name = setDisclosure)]
+    fn set_disclosure(this: &Panel, text: Option<&str>);
+    #[wasm_bindgen(method)]
+    fn reattached(this: &Panel);
+    #[wasm_bindgen(method)]
+    fn remove(this: &Panel);
+}
+
+/// What a person asks for: a name and the text that goes with it. True if it was refused.
+/// Called again while it runs: listeners of the page may move the focus or press buttons.
+type Act = Closure<dyn Fn(String, String) -> bool>;
+
+/// A panel, and what it calls.
+struct Drawn {
+    panel: Panel,
+    _act: Act,
 }
 
 /// What an element shows: a panel, or nothing when it is headless.
 pub(crate) struct View {
     driver: Weak<Driver>,
-    panel: RefCell<Option<Rc<Panel>>>,
+    drawn: RefCell<Option<Drawn>>,
     activity: Cell<Activity>,
     notice: RefCell<Option<Notice>>,
     disclosure: RefCell<Option<String>>,
-    frame: OnceCell<Closure<dyn FnMut()>>,
-    due: Cell<Option<Due>>,
 }
 
 impl View {
@@ -44,36 +69,30 @@ impl View {
     pub(crate) fn new(driver: Weak<Driver>) -> View {
         View {
             driver,
-            panel: RefCell::new(None),
+            drawn: RefCell::new(None),
             activity: Cell::new(Activity::Starting),
             notice: RefCell::new(None),
             disclosure: RefCell::new(None),
-            frame: OnceCell::new(),
-            due: Cell::new(None),
         }
     }
 
     /// Draws the panel, or takes it away, and sets its texts.
     pub(crate) fn show(&self, headless: bool, heading: Option<&str>, placeholder: Option<&str>) {
-        match (self.panel(), headless) {
-            (Some(panel), false) => panel.set_texts(heading, placeholder),
-            (None, false) => self.draw(heading, placeholder),
-            (Some(_), true) => self.remove(),
-            (None, true) => {}
+        if headless {
+            return self.remove();
+        }
+        if self.panel().is_none() {
+            self.draw();
+        }
+        if let Some(panel) = self.panel() {
+            panel.set_texts(heading, placeholder);
         }
     }
 
     /// Takes the panel away.
     pub(crate) fn remove(&self) {
-        if let Some(panel) = self.panel.take() {
-            panel.remove();
-        }
-        // A callback that outlives its view would be called in vain, and complain.
-        if let (Some(due), Some(window)) = (self.due.take(), web_sys::window()) {
-            match due {
-                Due::Frame(id) => drop(window.cancel_animation_frame(id)),
-                Due::Timeout(id) => window.clear_timeout_with_handle(id),
-            }
+        if let Some(drawn) = self.drawn.take() {
+            drawn.panel.remove();
         }
     }
 
@@ -89,78 +108,159 @@ impl View {
     pub(crate) fn apply(&self, patch: Patch) {
         match &patch {
             Patch::SetActivity(activity) => self.activity.set(*activity),
-            Patch::SetNotice(notice) => {
-                self.notice.replace(notice.clone());
-            }
-            Patch::SetDisclosure(text) => {
-                self.disclosure.replace(text.clone());
-            }
+            Patch::SetNotice(notice) => drop(self.notice.replace(notice.clone())),
+            Patch::SetDisclosure(text) => drop(self.disclosure.replace(text.clone())),
             _ => {}
         }
-        let Some(panel) = self.panel() else { return };
-        if let Patch::AppendText { id, text } = patch {
-            panel.transcript.append(id, &text);
-            self.want_frame();
-        } else {
-            panel.transcript.flush();
-            panel.apply(patch);
+        if let Some(panel) = self.panel() {
+            apply(&panel, &patch);
         }
     }
 
     /// Writes the text that waits for a frame.
     pub(crate) fn flush(&self) {
         if let Some(panel) = self.panel() {
-            panel.transcript.flush();
+            panel.flush();
         }
     }
 
-    /// What the agent is doing.
-    pub(super) fn activity(&self) -> Activity {
-        self.activity.get()
+    fn panel(&self) -> Option<Panel> {
+        self.drawn.borrow().as_ref().map(|drawn| drawn.panel.clone().unchecked_into())
     }
 
-    fn panel(&self) -> Option<Rc<Panel>> {
-        self.panel.borrow().clone()
-    }
-
-    fn draw(&self, heading: Option<&str>, placeholder: Option<&str>) {
+    fn draw(&self) {
         let Some(driver) = self.driver.upgrade() else { return };
-        let panel = match Panel::new(&driver) {
-            Ok(panel) => Rc::new(panel),
-            Err(thrown) => return web_sys::console::error_1(&thrown),
-        };
-        panel.set_texts(heading, placeholder);
-        self.panel.replace(Some(panel.clone()));
+        let Some(root) = driver.host.shadow_root() else { return };
+        let weak = self.driver.clone();
+        let act = Act::new(move |name: String, text: String| {
+            weak.upgrade().is_some_and(|driver| driver.view.act(&driver, &name, &text))
+        });
+        let panel = Panel::new(&root, &act);
         for message in driver.session(|session| session.messages().to_vec()) {
-            let (id, status) = (message.id.clone(), message.status);
-            panel.apply(Patch::AddMessage { id: message.id, role: message.role, text: message.content });
-            panel.apply(Patch::SetStatus { id, status });
+            panel.add_message(&message.id, message.role.as_str(), &message.content);
+            panel.set_status(&message.id, message.status.map(|status| status.as_str()));
         }
-        panel.apply(Patch::SetActivity(self.activity.get()));
-        panel.apply(Patch::SetNotice(self.notice.borrow().clone()));
-        panel.apply(Patch::SetDisclosure(self.disclosure.borrow().clone()));
+        panel.set_activity(name(self.activity.get()));
+        show_notice(&panel, self.notice.borrow().as_ref());
+        panel.set_disclosure(self.disclosure.borrow().as_deref());
+        self.drawn.replace(Some(Drawn { panel, _act: act }));
     }
 
-    fn want_frame(&self) {
-        let Some(window) = web_sys::window().filter(|_| self.due.get().is_none()) else { return };
-        let frame = self.frame.get_or_init(|| {
-            let driver = self.driver.clone();
-            Closure::new(move || {
-                if let Some(driver) = driver.upgrade() {
-                    driver.view.due.set(None);
-                    driver.view.flush();
-                }
-            })
-        });
-        let callback = frame.as_ref().unchecked_ref();
-        let hidden = window.document().is_some_and(|document| document.hidden());
-        let due = if hidden {
-            window
-                .set_timeout_with_callback_and_timeout_and_arguments_0(callback, HIDDEN_FRAME_MS)
-                .map(Due::Timeout)
-        } else {
-            window.request_animation_frame(callback).map(Due::Frame)
+    fn act(&self, driver: &std::rc::Rc<Driver>, name: &str, text: &str) -> bool {
+        let result = match name {
+            "send" => driver.send(None, |id| Input::Send { id, text, options: SendOptions::default() }),
+            "retry" => driver.send(None, |id| Input::Retry { id }),
+            "reconnect" => driver.step(Input::Reconnect),
+            _ => {
+                driver.stop(None);
+                Ok(())
+            }
         };
-        self.due.set(due.ok());
+        let Err(error) = result else { return false };
+        // Busy needs no words: the draft stays and the button says stop.
+        if error.code != ErrorCode::Busy
+            && let Some(panel) = self.panel()
+        {
+            panel.set_notice(Some(&error.message), true, None);
+        }
+        true
+    }
+}
+
+fn apply(panel: &Panel, patch: &Patch) {
+    if let Patch::AppendText { id, text } = patch {
+        return panel.append(id, text);
+    }
+    panel.flush();
+    match patch {
+        Patch::AppendText { .. } => {}
+        Patch::Clear => panel.clear(),
+        Patch::AddMessage { id, role, text } => panel.add_message(id, role.as_str(), text),
+        Patch::SetStatus { id, status } => panel.set_status(id, status.map(|status| status.as_str())),
+        Patch::RemoveMessage { id } => panel.remove_message(id),
+        Patch::SetActivity(activity) => panel.set_activity(name(*activity)),
+        Patch::SetNotice(notice) => show_notice(panel, notice.as_ref()),
+        Patch::SetDisclosure(text) => panel.set_disclosure(text.as_deref()),
+    }
+}
+
+fn show_notice(panel: &Panel, notice: Option<&Notice>) {
+    let action = notice.and_then(|notice| notice.action).map(|action| match action {
+        NoticeAction::Retry => "retry",
+        NoticeAction::Reconnect => "reconnect",
+    });
+    panel.set_notice(notice.map(|n| n.text.as_str()), notice.is_some_and(|n| n.error), action);
+}
+
+fn name(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Starting => "starting",
+        Activity::Idle => "idle",
+        Activity::Waiting => "waiting",
+        Activity::Thinking => "thinking",
+        Activity::Answering => "answering",
+        Activity::Stopping => "stopping",
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_arch = "wasm32")]
+mod tests {
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+    use web_sys::{Element, ShadowRootInit, ShadowRootMode};
+
+    use super::*;
+
+    /// A panel with one message, whose body is given back.
+    fn drawn(role: &str) -> (Panel, Element) {
+        let document = web_sys::window().unwrap().document().unwrap();
+        let host = document.create_element("div").unwrap();
+        let root = host.attach_shadow(&ShadowRootInit::new(ShadowRootMode::Open)).unwrap();
+        let act = Act::new(|_, _| false);
+        let panel = Panel::new(&root, &act);
+        act.forget();
+        panel.add_message("m", role, "");
+        let body = root.query_selector("[part=message__body]").unwrap().unwrap();
+        (panel, body)
+    }
+
+    fn write(panel: &Panel, text: &str) {
+        panel.append("m", text);
+        panel.flush();
+    }
+
+    fn paragraphs(body: &Element) -> Vec<String> {
+        let list = body.children();
+        (0..list.length()).filter_map(|at| list.item(at)?.text_content()).collect()
+    }
+
+    #[test]
+    fn blank_lines_part_paragraphs_at_every_split() {
+        let text = "\nfirst\n  indented \u{1F642}\n\n\nsecond\r\n\r\nthird\n";
+        let wanted = ["first\n  indented \u{1F642}", "second", "third"];
+        for (at, _) in text.char_indices() {
+            let (panel, body) = drawn("assistant");
+            write(&panel, &text[..at]);
+            write(&panel, &text[at..]);
+            assert_eq!(paragraphs(&body), wanted, "split at {at}");
+        }
+    }
+
+    #[test]
+    fn a_finished_paragraph_keeps_its_node() {
+        let (panel, body) = drawn("assistant");
+        write(&panel, "one\n\ntwo");
+        let first = body.first_element_child().unwrap();
+        write(&panel, " more\n\nthree");
+        assert_eq!(body.first_element_child(), Some(first));
+        assert_eq!(paragraphs(&body), ["one", "two more", "three"]);
+    }
+
+    #[test]
+    fn markup_is_text() {
+        let (panel, body) = drawn("user");
+        write(&panel, "<img src=x onerror=alert(1)>");
+        assert_eq!(body.text_content().unwrap(), "<img src=x onerror=alert(1)>");
+        assert_eq!(body.query_selector("img").unwrap(), None);
     }
 }

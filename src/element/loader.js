@@ -107,7 +107,7 @@ export class Loader {
       addEventListener('unhandledrejection', (event) => this.#overhear(event.reason));
     }
     const glue = instantiate();
-    await glue.default({ module_or_path: this.#module });
+    glue.started(await WebAssembly.instantiate(this.#module, glue.imports()));
     glue.install(MindsetError, (_key, value) => Object.freeze(value), this.#server);
     this.glue = glue;
     if (this.#config) glue.init(this.#config);

@@ -1,6 +1,7 @@
 // The class behind <mindset-agent>: named forwards to the wasm module. It holds
 // the calls made before the module is there and nothing else of the conversation.
 
+import theme from 'mindset-theme';
 import { Loader, MindsetError, afterParsing } from './loader.js';
 
 export { MindsetError };
@@ -15,12 +16,6 @@ const PROPERTIES = {
   placeholder: 'placeholder',
 };
 const BOOLEANS = new Set(['headless']);
-
-// Until the module draws, the element already has its place in the page.
-const BOX =
-  ':host{display:block;box-sizing:border-box;height:var(--mindset-height,36rem);max-width:100%}' +
-  ':host([hidden]),:host([headless]:not([headless=false i])){display:none}' +
-  '.fallback{font:15px/1.5 system-ui,sans-serif;margin:0;padding:1rem}';
 
 /** Defines the element once per page; gives `{ init, version, MindsetError }` of the definition that holds. */
 export function setUp(locate, script, server) {
@@ -40,9 +35,20 @@ export function setUp(locate, script, server) {
   return page;
 }
 
-function elementClass(loader, page) {
-  let box;
+/** One style sheet for every element of a document; it cannot be used in another one. */
+const sheets = new WeakMap();
 
+function sheetFor(document) {
+  let sheet = sheets.get(document);
+  if (!sheet) {
+    sheet = new document.defaultView.CSSStyleSheet();
+    sheet.replaceSync(theme);
+    sheets.set(document, sheet);
+  }
+  return sheet;
+}
+
+function elementClass(loader, page) {
   class MindsetAgent extends HTMLElement {
     static mindset = page;
     static observedAttributes = Object.entries(PROPERTIES).flatMap(([name, attribute]) =>
@@ -60,12 +66,8 @@ function elementClass(loader, page) {
 
     constructor() {
       super();
-      const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' });
-      if (!box) {
-        box = new CSSStyleSheet();
-        box.replaceSync(BOX);
-      }
-      root.adoptedStyleSheets = [box];
+      if (!this.shadowRoot) this.attachShadow({ mode: 'open' });
+      this.adoptedCallback();
       this.#adoptProperties();
     }
 
@@ -83,6 +85,11 @@ function elementClass(loader, page) {
     }
 
     connectedMoveCallback() {}
+
+    /** Styles belong to a document: in another one they are adopted anew. */
+    adoptedCallback() {
+      if (this.ownerDocument.defaultView) this.shadowRoot.adoptedStyleSheets = [sheetFor(this.ownerDocument)];
+    }
 
     attributeChangedCallback() {
       if (this.#changed || !this.#agent) return;

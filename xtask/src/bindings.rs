@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::artifacts::sha256_hex;
 use crate::settings::Settings;
 use crate::shell::Shell;
+use crate::shorten;
 use crate::tools::{npm_tool, on_path, with};
 
 /// What the binding generator and the optimiser made, below `target/glue/`.
@@ -44,8 +45,13 @@ pub(crate) fn generate(shell: &Shell, settings: &Settings) -> Result<Bindings> {
             small.join(format!("{file}_bg.wasm"))
         }
     };
-    let glue = glue(shell, settings, &named.join(format!("{file}.js")), &folder)?;
-    Ok(Bindings { wasm, named: named_wasm, glue })
+    let flat = flat_glue(shell, settings, &named.join(format!("{file}.js")), &folder)?;
+    let short = shorten::shorten(&fs::read(&wasm)?, &flat, &format!("./{file}_bg.js"))?;
+    let bindings =
+        Bindings { wasm: folder.join("short.wasm"), named: named_wasm, glue: folder.join("glue.mjs") };
+    fs::write(&bindings.wasm, short.wasm)?;
+    fs::write(&bindings.glue, factory(&short.glue)?)?;
+    Ok(bindings)
 }
 
 /// Compiler flags that take this machine's folders out of the places in panic messages:
@@ -101,13 +107,12 @@ fn optimise(shell: &Shell, settings: &Settings, wasm: &Path, folder: &Path) -> R
 /// `--target web` glue keeps its instance in module variables, so one module is one
 /// instance for ever. As the body of a function it can be evaluated again, which is how
 /// a fresh instance replaces one that trapped.
-fn glue(shell: &Shell, settings: &Settings, generated: &Path, folder: &Path) -> Result<PathBuf> {
-    // Nobody starts the wasm synchronously; without its export the bundler drops the code.
+fn flat_glue(shell: &Shell, settings: &Settings, generated: &Path, folder: &Path) -> Result<String> {
+    // The loader compiles and instantiates, with messages of its own: of the glue's start it
+    // needs the two ends only, and the bundler drops what lies between.
     let text = fs::read_to_string(generated)?;
-    fs::write(
-        generated,
-        text.replace("export { initSync, __wbg_init as default }", "export { __wbg_init as default }"),
-    )?;
+    let ends = "export { __wbg_get_imports as imports, __wbg_finalize_init as started }";
+    fs::write(generated, text.replace("export { initSync, __wbg_init as default }", ends))?;
 
     let flat = folder.join("flat.js");
     let esbuild = npm_tool(shell, "esbuild").context("esbuild is missing: run `npm ci`")?;
@@ -117,11 +122,7 @@ fn glue(shell: &Shell, settings: &Settings, generated: &Path, folder: &Path) -> 
         .arg(format!("--outfile={}", flat.display()));
     command.arg(generated);
     shell.run(command)?;
-
-    let factory = factory(&fs::read_to_string(&flat)?)?;
-    let glue = folder.join("glue.mjs");
-    fs::write(&glue, factory)?;
-    Ok(glue)
+    Ok(fs::read_to_string(flat)?)
 }
 
 /// A module as a function that returns its exports.

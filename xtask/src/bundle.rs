@@ -28,6 +28,7 @@ const BUNDLES: [(&str, &str, &str); 3] = [
 /// Makes all bundles below `target/bundle/`.
 pub(crate) fn bundle(shell: &Shell, settings: &Settings, facts: &Facts<'_>) -> Result<Vec<PathBuf>> {
     let esbuild = npm_tool(shell, "esbuild").context("esbuild is missing: run `npm ci`")?;
+    let sheet = style_sheet(shell, &esbuild, settings)?;
     let mut made = Vec::new();
     for (source, format, name) in BUNDLES {
         if !shell.path(source).is_file() {
@@ -38,6 +39,7 @@ pub(crate) fn bundle(shell: &Shell, settings: &Settings, facts: &Facts<'_>) -> R
         command.arg(source).args(["--bundle", "--minify", "--charset=utf8", "--log-level=warning"]);
         command.arg(format!("--format={format}")).arg(format!("--target={}", settings.build.javascript));
         command.arg(format!("--alias:mindset-glue={}", facts.glue.display()));
+        command.arg(format!("--alias:mindset-theme={}", sheet.display())).arg("--loader:.css=text");
         command.arg(format!("--define:__WASM_FILE__=\"{}\"", facts.wasm_file));
         command.arg(format!("--define:__VERSION__=\"{}\"", env!("CARGO_PKG_VERSION")));
         if format == "cjs" {
@@ -49,4 +51,15 @@ pub(crate) fn bundle(shell: &Shell, settings: &Settings, facts: &Facts<'_>) -> R
         made.push(out);
     }
     Ok(made)
+}
+
+/// The style sheet without its white space; the bundles carry it as a text.
+fn style_sheet(shell: &Shell, esbuild: &Path, settings: &Settings) -> Result<PathBuf> {
+    let out = shell.path("target/bundle/theme.css");
+    let mut command = shell.command(esbuild);
+    command.arg("src/dom/theme.css").args(["--minify", "--charset=utf8", "--log-level=warning"]);
+    command.arg(format!("--target={},chrome111,safari16.4", settings.build.javascript));
+    command.arg(format!("--outfile={}", out.display()));
+    shell.run(command)?;
+    Ok(out)
 }

@@ -15,6 +15,7 @@ mod names;
 mod settings;
 mod setup;
 mod shell;
+mod shorten;
 mod size;
 mod soak;
 mod stages;

@@ -1,0 +1,424 @@
+// The chat panel's nodes. What changes, the session says in patches (`dom/mod.rs`); here is
+// how a change looks. Drawing is JavaScript because the same calls from Rust weigh four
+// times as much on the wire. Nodes are made with `createElement` and text only, so that
+// strict content policies and Trusted Types hold; what a person typed or a server sent is
+// text and never markup.
+
+const SVG = 'http://www.w3.org/2000/svg';
+/** The mark in the header and in the empty transcript. */
+const SPARK =
+  'M12 3l1.9 5.6a3 3 0 0 0 1.9 1.9L21 12l-5.2 1.5a3 3 0 0 0-1.9 1.9L12 21l-1.9-5.6a3 3 0 0 0-1.9-1.9L3 12l5.2-1.5a3 3 0 0 0 1.9-1.9z';
+const EVENTS = ['click', 'input', 'keydown', 'keypress', 'keyup', 'focusin', 'focusout', 'scroll'];
+const STATES = {
+  starting: 'Connecting\u2026',
+  idle: 'Online',
+  waiting: 'Working\u2026',
+  thinking: 'Thinking\u2026',
+  answering: 'Answering\u2026',
+  stopping: 'Stopping\u2026',
+};
+/** How a message ended: one of the agent, one of the person. */
+const ENDINGS = {
+  stopped: ['Stopped', 'Stopped'],
+  interrupted: ['Interrupted', 'Interrupted'],
+  error: ['Incomplete', 'Not answered'],
+};
+/** Rounding of scroll positions, in pixels. */
+const SLACK = 3;
+/** A page in the background draws no frames; text is written this often there. */
+const HIDDEN_FRAME_MS = 100;
+/** What browsers report for keys that belong to an input method. */
+const INPUT_METHOD = 229;
+
+/** An element at the end of another: its tag and attributes, parted by `|`, then its text. */
+function add(parent, recipe, text) {
+  const [tag, ...attributes] = recipe.split('|');
+  const element = document.createElement(tag);
+  for (const attribute of attributes) {
+    const [name, value = ''] = attribute.split('=');
+    element.setAttribute(name, value);
+  }
+  if (text) element.textContent = text;
+  parent.append(element);
+  return element;
+}
+
+/** The name that screen readers say. */
+function label(element, text) {
+  element.setAttribute('aria-label', text);
+}
+
+/** A picture of one path in a 24 by 24 box, which screen readers skip. */
+function icon(parent, path, kind = '') {
+  let node = parent;
+  for (const [tag, attributes] of [
+    ['svg', { viewBox: '0 0 24 24', class: `icon ${kind}`, 'aria-hidden': true }],
+    ['path', { d: path }],
+  ]) {
+    const inner = document.createElementNS(SVG, tag);
+    for (const name in attributes) inner.setAttribute(name, attributes[name]);
+    node.append(inner);
+    node = inner;
+  }
+}
+
+/**
+ * One message. Its text is split at blank lines into one element per paragraph: only the
+ * last one changes while the answer streams in, so the cost of a delta does not grow with
+ * the answer, and a selection in a finished paragraph survives.
+ */
+class Row {
+  #status;
+  #tail;
+  /** Line ends seen and not written: they may become a blank line. */
+  #breaks = 0;
+
+  constructor(rows, id, role) {
+    this.own = role === 'user';
+    this.element = add(rows, `article|part=message message--${role}|class=row|data-role=${role}`);
+    label(this.element, this.own ? 'You' : 'Assistant');
+    this.element.dataset.messageId = id;
+    this.body = add(this.element, 'div|part=message__body|class=body|dir=auto');
+  }
+
+  write(text) {
+    let piece = '';
+    const put = () => {
+      if (piece) this.#tail.appendData(piece);
+      piece = '';
+    };
+    for (const [at, whole] of text.split('\n').entries()) {
+      if (at) this.#breaks += 1;
+      const line = whole.replace(/^\r+|\r+$/g, '');
+      if (!line) continue;
+      if (this.#breaks > 1 || !this.#tail) {
+        put();
+        add(this.body, 'p').append((this.#tail = new Text()));
+      } else if (this.#breaks) {
+        piece += '\n';
+      }
+      this.#breaks = 0;
+      piece += line;
+    }
+    put();
+  }
+
+  setStatus(status) {
+    this.#status?.remove();
+    this.#status =
+      status && add(this.element, `p|part=message__status|class=status|data-status=${status}`, ENDINGS[status][+this.own]);
+  }
+}
+
+/** The panel of one element. `act(name, text)` asks for something; true if it was refused. */
+export class Panel {
+  #root;
+  #act;
+  #activity;
+  #frame;
+  #heading;
+  #state;
+  #scroller;
+  #empty;
+  #list;
+  #typing;
+  #notice;
+  #jump;
+  #announcer;
+  #input;
+  #button;
+  #disclosure;
+  #rows = new Map();
+  /** Text that waits for a frame: message and piece. */
+  #waiting = [];
+  #due;
+  /** The view stays at the end; whoever scrolls up, by however little, stays where they are. */
+  #follows = true;
+  #top = 0;
+  #toAnnounce = false;
+  #focused = false;
+
+  constructor(root, act) {
+    this.#root = root;
+    this.#act = act;
+    const frame = (this.#frame = add(root, 'section|part=panel|class=panel'));
+    const header = add(frame, 'header|part=header|class=header');
+    icon(add(header, 'span|class=spark'), SPARK);
+    const titles = add(header, 'div|class=titles');
+    this.#heading = add(titles, 'h2|part=heading|class=heading|dir=auto');
+    this.#state = add(titles, 'p|part=state|class=state');
+
+    const area = add(frame, 'div|class=area');
+    // Screen readers hear each answer once, when it is whole, from the announcer.
+    this.#scroller = add(area, 'div|part=transcript|class=scroller|role=log|aria-live=off|aria-label=Conversation|tabindex=0');
+    this.#empty = add(this.#scroller, 'div|part=empty|class=empty');
+    icon(add(this.#empty, 'span|class=spark'), SPARK);
+    add(this.#empty, 'p|class=hello', 'How can I help?');
+    add(this.#empty, 'p|class=hint', 'Ask a question to start the conversation.');
+    this.#list = add(this.#scroller, 'div|class=rows');
+    this.#typing = add(this.#scroller, 'div|part=typing|class=typing|hidden');
+    for (let dot = 0; dot < 3; dot += 1) add(this.#typing, 'i');
+    this.#notice = add(this.#scroller, 'div|part=notice|class=notice');
+    this.#jump = add(area, 'button|type=button|part=jump|class=jump|data-do=jump|hidden');
+    icon(this.#jump, 'M12 5v14m0 0 6-6m-6 6-6-6');
+    add(this.#jump, 'span', 'New messages');
+    this.#announcer = add(frame, 'div|class=unseen|role=status|aria-live=polite');
+
+    const composer = add(frame, 'div|part=composer|class=composer');
+    this.#input = add(composer, 'textarea|part=composer__input|rows=1|dir=auto|enterkeyhint=send|autocomplete=off');
+    this.#button = add(composer, 'button|type=button|part=composer__button|class=send');
+    icon(this.#button, 'M12 19V5m0 0-6 6m6-6 6 6', 'arrow');
+    icon(this.#button, 'M7 7h10v10H7z', 'square');
+    this.#disclosure = add(frame, 'p|part=disclosure|class=disclosure|dir=auto|hidden');
+
+    // One listener serves all of it. Scrolling does not bubble.
+    for (const name of EVENTS) frame.addEventListener(name, this, name === 'scroll');
+  }
+
+  /** Heading and placeholder; the placeholder is the name of the text box as well. */
+  setTexts(heading, placeholder) {
+    label(this.#frame, (this.#heading.textContent = heading ?? 'Assistant'));
+    label(this.#input, (this.#input.placeholder = placeholder ?? 'Write a message'));
+  }
+
+  clear() {
+    this.#rows.clear();
+    this.#waiting = [];
+    this.#list.textContent = this.#announcer.textContent = '';
+    this.#toAnnounce = false;
+    this.#empty.hidden = false;
+    this.#follows = true;
+    this.setNotice();
+    this.#settle();
+  }
+
+  /** A message at the end. The person's own message brings the view there. */
+  addMessage(id, role, text) {
+    this.#noticeScrolling();
+    this.#empty.hidden = true;
+    const row = new Row(this.#list, id, role);
+    if (row.own) this.#follows = true;
+    else this.#toAnnounce = true;
+    row.write(text);
+    this.#rows.set(id, row);
+    this.#settle();
+  }
+
+  /** Text that waits for the next frame; everything else takes it along. */
+  append(id, text) {
+    this.#waiting.push([id, text]);
+    if (this.#due) return;
+    const write = () => {
+      this.#due = undefined;
+      this.flush();
+    };
+    if (document.hidden) {
+      const timer = setTimeout(write, HIDDEN_FRAME_MS);
+      this.#due = () => clearTimeout(timer);
+    } else {
+      const frame = requestAnimationFrame(write);
+      this.#due = () => cancelAnimationFrame(frame);
+    }
+  }
+
+  /** Writes the text that waits for a frame. */
+  flush() {
+    if (!this.#waiting.length) return;
+    this.#noticeScrolling();
+    const texts = new Map();
+    for (const [id, text] of this.#waiting) texts.set(id, (texts.get(id) ?? '') + text);
+    this.#waiting = [];
+    for (const [id, text] of texts) this.#rows.get(id)?.write(text);
+    this.#toAnnounce = true;
+    this.#settle();
+  }
+
+  setStatus(id, status) {
+    this.#rows.get(id)?.setStatus(status);
+    this.#settle();
+  }
+
+  removeMessage(id) {
+    this.#rows.get(id)?.element.remove();
+    this.#rows.delete(id);
+    this.#empty.hidden = this.#rows.size > 0;
+  }
+
+  /** What the agent is doing: typing indicator, button, and the finished answer read out. */
+  setActivity(activity) {
+    this.#activity = this.#frame.dataset.activity = activity;
+    this.#state.textContent = STATES[activity];
+    const hidden = activity !== 'waiting' && activity !== 'thinking';
+    if (this.#typing.hidden !== hidden) {
+      this.#noticeScrolling();
+      this.#typing.hidden = hidden;
+      this.#settle();
+    }
+    if (activity === 'idle' && this.#toAnnounce) {
+      this.#toAnnounce = false;
+      const last = [...this.#rows.values()].pop();
+      this.#announcer.textContent = last && !last.own ? last.body.textContent : '';
+    }
+    const busy = this.#busy();
+    this.#button.dataset.do = busy ? 'stop' : 'send';
+    label(this.#button, busy ? 'Stop' : 'Send');
+    this.#update();
+  }
+
+  /** A notice under the last message, with a button for `action`: retry or reconnect. */
+  setNotice(text, error, action) {
+    this.#notice.textContent = '';
+    if (text === undefined) return;
+    this.#noticeScrolling();
+    // The role comes first: what appears in an alert is read out at once.
+    this.#notice.setAttribute('role', error ? 'alert' : 'status');
+    const card = add(this.#notice, `div|class=card ${error ? 'error' : ''}`);
+    add(card, 'p|part=notice__text|dir=auto', text);
+    if (action) {
+      add(card, `button|type=button|part=notice__button|data-do=${action}`, action === 'retry' ? 'Retry' : 'Reconnect');
+    }
+    this.#settle();
+  }
+
+  setDisclosure(text) {
+    this.#disclosure.hidden = !text;
+    this.#disclosure.textContent = text ?? '';
+    this.#settle();
+  }
+
+  /** The element was moved: gives back what the browser takes, scroll position and focus. */
+  reattached() {
+    if (!this.#follows) this.#scroller.scrollTop = this.#top;
+    this.#settle();
+    const { activeElement, body } = this.#frame.ownerDocument;
+    if (this.#focused && (!activeElement || activeElement === body)) this.#input.focus();
+  }
+
+  /** Takes the panel out of the element; events that are on their way ask for nothing. */
+  remove() {
+    this.#due?.();
+    this.#frame.remove();
+    for (const name of EVENTS) this.#frame.removeEventListener(name, this, name === 'scroll');
+  }
+
+  handleEvent(event) {
+    const inInput = event.target === this.#input;
+    switch (event.type) {
+      case 'scroll':
+        return this.#scrolled();
+      case 'click':
+        return this.#click(event.target.closest('[data-do]')?.dataset.do);
+      case 'input':
+        this.#resize();
+        return this.#settle();
+      case 'focusin':
+        this.#focused = inInput;
+        return this.#update();
+      case 'focusout':
+        // A move takes the focus away too, and gives it back before this task ends.
+        return queueMicrotask(() => {
+          this.#focused = this.#root.activeElement === this.#input;
+        });
+      default:
+        return this.#key(event, inInput);
+    }
+  }
+
+  #click(name) {
+    if (name === 'jump') {
+      this.#follows = true;
+      this.#settle();
+    } else if (name === 'send') {
+      this.#send();
+      this.#input.focus();
+    } else if (name) {
+      this.#act(name, '');
+    }
+  }
+
+  /**
+   * Pages take bare keys for their shortcuts and see the element, not the text box, as the
+   * target: those keys stay here. The Enter that picks a candidate of an input method sends
+   * nothing, and in one browser comes after the composition ended.
+   */
+  #key(event, inInput) {
+    const { key, shiftKey, ctrlKey, altKey, metaKey } = event;
+    let ours = !ctrlKey && !metaKey && key !== 'Escape';
+    const plain = !ctrlKey && !altKey && !metaKey && !event.isComposing && event.keyCode !== INPUT_METHOD;
+    if (event.type === 'keydown' && plain) {
+      if (key === 'Enter' && inInput && !shiftKey) {
+        event.preventDefault();
+        this.#send();
+      } else if (key === 'Escape' && this.#busy()) {
+        ours = true;
+        event.preventDefault();
+        this.#act('stop', '');
+      }
+    }
+    if (ours) event.stopPropagation();
+  }
+
+  #send() {
+    const text = this.#input.value;
+    if (!text.trim()) return;
+    // Cleared first: listeners run inside, and may look.
+    this.#input.value = '';
+    this.#resize();
+    if (this.#act('send', text)) {
+      this.#input.value = text;
+      this.#resize();
+    }
+  }
+
+  #busy() {
+    return this.#activity !== 'starting' && this.#activity !== 'idle';
+  }
+
+  /** Without a draft there is nothing to send; the button stays focusable. */
+  #update() {
+    const off = this.#activity === 'stopping' || (!this.#busy() && !this.#input.value.trim());
+    this.#button.setAttribute('aria-disabled', off);
+  }
+
+  /** The draft changed: the box grows with it, to the limit of the style sheet. */
+  #resize() {
+    this.#update();
+    this.#input.style.height = 'auto';
+    const { scrollHeight } = this.#input;
+    if (scrollHeight) this.#input.style.height = `${scrollHeight}px`;
+  }
+
+  #scrolled() {
+    const { scrollTop, clientHeight } = this.#scroller;
+    if (!clientHeight) return;
+    const atEnd = this.#atEnd();
+    if (scrollTop < this.#top && !atEnd) {
+      this.#follows = false;
+    } else if (atEnd) {
+      this.#follows = true;
+      this.#jump.hidden = true;
+    }
+    this.#top = scrollTop;
+  }
+
+  /** Something grew: stays at the end, or offers the way there. */
+  #settle() {
+    if (this.#follows) {
+      this.#scroller.scrollTop = this.#scroller.scrollHeight;
+      this.#top = this.#scroller.scrollTop;
+      this.#jump.hidden = true;
+    } else if (!this.#atEnd()) {
+      this.#jump.hidden = false;
+    }
+  }
+
+  /** A scroll event comes a frame late; text must not snap the view back meanwhile. */
+  #noticeScrolling() {
+    if (this.#scroller.scrollTop < this.#top) this.#scrolled();
+  }
+
+  #atEnd() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
+    return scrollHeight - scrollTop - clientHeight <= SLACK;
+  }
+}
