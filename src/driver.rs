@@ -6,14 +6,15 @@
 //! but the effects are performed by the drain that is already running, so every
 //! listener sees events in the order in which they happened.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use js_sys::{Date, Function};
 use mindset_core::Millis;
+use mindset_core::error::ErrorInfo;
 use mindset_core::event::RuntimeEvent;
-use mindset_core::session::{Config, DomEvent, Input, Output, Refused, SendId, Session};
-use wasm_bindgen::JsValue;
+use mindset_core::session::{Config, DomEvent, Input, Output, Refused, SendId, Session, Token};
+use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
 
 use crate::convert;
@@ -33,10 +34,13 @@ pub(crate) struct Driver {
     pub(crate) view: View,
     /// Which of the page's tokens the session got last.
     pub(crate) token_seen: Cell<u32>,
+    tell: OnceCell<JsValue>,
     session: RefCell<Session>,
     draining: Cell<bool>,
     ended: Cell<bool>,
     timer: Timer,
+    /// Waits for the page's session to say which agent it is for.
+    held: RefCell<Option<Config>>,
     storage_key: RefCell<String>,
     next_send: Cell<u32>,
     sends: RefCell<Vec<(SendId, Function)>>,
@@ -46,19 +50,39 @@ pub(crate) struct Driver {
 impl Driver {
     /// A driver whose session waits for its configuration.
     pub(crate) fn new(host: HtmlElement) -> Rc<Driver> {
-        Rc::new_cyclic(|this| Driver {
+        Rc::new(Driver {
             host,
             fetches: Fetches::default(),
-            view: View::new(this.clone()),
+            view: View::new(),
             token_seen: Cell::new(0),
+            tell: OnceCell::new(),
             session: RefCell::new(Session::new(Box::new(page::random_id))),
             draining: Cell::new(false),
             ended: Cell::new(false),
-            timer: Timer::new(this.clone()),
+            timer: Timer::default(),
+            held: RefCell::new(None),
             storage_key: RefCell::default(),
             next_send: Cell::new(0),
             sends: RefCell::default(),
             stops: RefCell::default(),
+        })
+    }
+
+    /// Through this the browser tells everything: ticks of the timer, what becomes of a
+    /// request, and what a person asks for. False if it is refused or nobody waits for it.
+    pub(crate) fn tell(self: &Rc<Driver>) -> &JsValue {
+        self.tell.get_or_init(|| {
+            let driver = Rc::downgrade(self);
+            tell(move |name, id, value| {
+                driver.upgrade().is_some_and(|driver| match name.as_str() {
+                    "tick" => {
+                        driver.tick();
+                        true
+                    }
+                    "head" | "bytes" | "end" => fetch::told(&driver, &name, id, &value),
+                    _ => driver.view.told(&driver, &name, value.as_string().as_deref().unwrap_or_default()),
+                })
+            })
         })
     }
 
@@ -83,10 +107,38 @@ impl Driver {
 
     /// Starts, or starts again with another configuration.
     pub(crate) fn start(self: &Rc<Driver>, mut config: Config) {
+        self.held.take();
         let key = storage::key(&config);
         config.anonymous_key = storage::read(&key);
         self.storage_key.replace(key);
         self.feed(Input::Start(config));
+    }
+
+    /// Starts when the page's session has said which agent it is for.
+    pub(crate) fn start_when_named(self: &Rc<Driver>, config: Config) {
+        self.held.replace(Some(config));
+        page::need_token(self, false);
+    }
+
+    /// The page handed out a token, or could not.
+    pub(crate) fn take_token(self: &Rc<Driver>, result: Result<Token, ErrorInfo>, generation: u32) {
+        self.token_seen.set(generation);
+        let Some(mut config) = self.held.take() else { return self.feed(Input::Token(result)) };
+        match result {
+            Ok(_) => {
+                config.agent_uid = page::session_agent().unwrap_or_default();
+                self.start(config);
+            }
+            Err(error) if !self.ended.get() => {
+                event::report(&self.host, &error);
+                if error.retryable {
+                    let now = now();
+                    self.timer.arm(self.tell(), Some(now.saturating_add(config.timing.backoff_max)), now);
+                    self.held.replace(Some(config));
+                }
+            }
+            Err(_) => {}
+        }
     }
 
     /// Gives the session an input that ends in a [`TurnResult`], to be handed to
@@ -113,10 +165,13 @@ impl Driver {
         result
     }
 
-    /// The timer fired.
-    pub(crate) fn tick(self: &Rc<Driver>) {
+    fn tick(self: &Rc<Driver>) {
         self.timer.fired();
-        self.feed(Input::Tick);
+        if self.held.borrow().is_some() {
+            page::need_token(self, false);
+        } else {
+            self.feed(Input::Tick);
+        }
     }
 
     /// Ends the running turn; `settle` is called when no turn runs any more.
@@ -167,7 +222,8 @@ impl Driver {
             }
         }
         if !self.ended.get() {
-            self.timer.arm(self.session.borrow().poll_timeout(), now());
+            let due = self.session.borrow().poll_timeout();
+            self.timer.arm(self.tell(), due, now());
         }
     }
 
@@ -213,4 +269,11 @@ fn call(function: &Function, argument: &JsValue) {
 /// The adapter's clock.
 pub(crate) fn now() -> Millis {
     Date::now() as Millis
+}
+
+/// A function that the browser calls with a name, a number and a value. It lives until
+/// JavaScript forgets it, so that a late call finds a function and not a fault.
+pub(crate) fn tell(hear: impl Fn(String, u32, JsValue) -> bool + 'static) -> JsValue {
+    let hear: Box<dyn Fn(String, u32, JsValue) -> bool> = Box::new(hear);
+    Closure::wrap(hear).into_js_value()
 }

@@ -1,28 +1,23 @@
 //! Errors as JavaScript gets them: real `Error` objects of the class that the
-//! shell defines, with a stable `code`.
+//! loader defines, with a stable `code`.
 
-use std::cell::RefCell;
-
-use js_sys::{Array, Function, Reflect};
 use mindset_core::error::{ErrorCode, ErrorInfo};
-use wasm_bindgen::JsValue;
+use mindset_core::json::Object;
+use wasm_bindgen::prelude::*;
 
-thread_local! {
-    static CLASS: RefCell<Option<Function>> = const { RefCell::new(None) };
-}
+#[wasm_bindgen(module = "/src/convert.js")]
+extern "C" {
+    /// Sets the class of the errors.
+    #[wasm_bindgen(js_name = setErrorClass)]
+    pub(crate) fn set_class(class: &JsValue);
 
-/// Sets the class of the errors.
-pub(crate) fn set_class(class: Function) {
-    CLASS.with(|cell| cell.replace(Some(class)));
+    #[wasm_bindgen(js_name = toError)]
+    fn to_error(text: &str) -> JsValue;
 }
 
 /// The error as something to throw.
 pub(crate) fn mindset_error(info: &ErrorInfo) -> JsValue {
-    let class = CLASS.with(|cell| cell.borrow().clone());
-    let detail = info.to_json().as_object().map(crate::convert::plain).unwrap_or_default();
-    class
-        .and_then(|class| Reflect::construct(&class, &Array::of1(&detail)).ok())
-        .map_or_else(|| js_sys::Error::new(&info.message).into(), JsValue::from)
+    to_error(&info.to_json().as_object().map(Object::to_string).unwrap_or_default())
 }
 
 /// An `invalid-config` error.

@@ -1,35 +1,49 @@
 //! What the page configures once, for every element on it: `window.mindset.init`
-//! and the token that the page hands out.
+//! and the token that the page hands out. `page.js` checks what was given.
 
 mod token;
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
-use js_sys::{Array, Function};
-use mindset_core::error::ErrorInfo;
-use mindset_core::session::{Protocol, Timing};
+use mindset_core::session::{Config, Protocol, Timing};
 use wasm_bindgen::prelude::*;
 
-pub(crate) use token::need_token;
+pub(crate) use token::{need_token, session_agent};
 
 use crate::convert;
 use crate::error::{self, invalid_config};
 
+#[wasm_bindgen(module = "/src/page.js")]
+extern "C" {
+    /// A random UUID.
+    #[wasm_bindgen(js_name = randomId)]
+    pub(crate) fn random_id() -> String;
+
+    fn origin(url: &str) -> Option<String>;
+
+    #[wasm_bindgen(js_name = absolute)]
+    fn absolute_url(url: &str, is_run_url: bool) -> Option<String>;
+
+    #[wasm_bindgen(catch, js_name = readInit)]
+    fn read_init(config: &JsValue, default_server: Option<&str>) -> Result<JsValue, JsValue>;
+}
+
 thread_local! {
-    static PAGE: RefCell<Page> = RefCell::default();
+    static PAGE: RefCell<Page> = const {
+        RefCell::new(Page { default_server: None, init: None, tokens: token::Tokens::NONE })
+    };
     static CLIENT_ID: Cell<Option<String>> = const { Cell::new(None) };
 }
 
 /// The page's configuration, and what was learned under it.
-#[derive(Default)]
 struct Page {
     default_server: Option<String>,
-    init: Option<Init>,
+    init: Option<Rc<Init>>,
     tokens: token::Tokens,
 }
 
 /// A checked `init` configuration.
-#[derive(Clone)]
 pub(crate) struct Init {
     /// Base URL of the runtime, or the run URL.
     pub(crate) server: String,
@@ -39,27 +53,22 @@ pub(crate) struct Init {
     pub(crate) protocol: Protocol,
     /// Time constants.
     pub(crate) timing: Timing,
-    /// Origins that may see the page's credentials.
-    trusted: Vec<String>,
-    auth: Option<Auth>,
-    on_error: Option<Function>,
+    /// `getSession`, which may name the agent, and not `fetchAuthentication`.
+    pub(crate) is_session: bool,
+    /// Origins that may see the page's credentials, one a line.
+    trusted: String,
+    /// How the page hands out tokens; `undefined` if it does not.
+    ask: JsValue,
+    /// The page's `onError`, or `undefined`.
+    on_error: JsValue,
 }
 
-/// How the page hands out tokens.
-#[derive(Clone)]
-struct Auth {
-    /// The option it was given as, for messages.
-    name: &'static str,
-    ask: Function,
-}
-
-/// Called by the shell once per instance, before anything else: the class of the
-/// errors, the reviver that freezes, and the default of `init`'s `server`.
+/// Called by the loader once per instance, before anything else: the class of the
+/// errors and the default of `init`'s `server`.
 #[wasm_bindgen]
-pub fn install(error_class: Function, freeze: Function, default_server: Option<String>) {
+pub fn install(error_class: &JsValue, default_server: Option<String>) {
     crate::guard::install();
     error::set_class(error_class);
-    convert::set_freeze(freeze);
     PAGE.with(|page| page.borrow_mut().default_server = default_server);
 }
 
@@ -69,34 +78,35 @@ pub fn install(error_class: Function, freeze: Function, default_server: Option<S
 /// A `MindsetError` with `invalid-config` that names the option.
 #[wasm_bindgen]
 pub fn init(config: &JsValue) -> Result<(), JsValue> {
-    let default_server = PAGE.with(|page| page.borrow().default_server.clone());
-    let new = read(config, default_server).map_err(|e| error::mindset_error(&e))?;
-    PAGE.with(|page| {
-        let mut page = page.borrow_mut();
-        match &page.init {
-            Some(old) if old.app_uid == new.app_uid && old.server == new.server => Ok(()),
-            Some(old) => {
-                let message = [
-                    "mindset.init was called before, with appUid \"",
-                    &old.app_uid,
-                    "\" and server ",
-                    &old.server,
-                    ". A page has one configuration; give elements of another application \
-                     their own app-uid and server attributes.",
-                ]
-                .concat();
-                Err(error::mindset_error(&invalid_config(message)))
-            }
-            None => {
-                page.init = Some(new);
-                Ok(())
-            }
+    let refuse = |message: String| Err(error::mindset_error(&invalid_config(message)));
+    // No borrow is alive here: the configuration may have getters.
+    let given = match read_init(config, default_server().as_deref()) {
+        Ok(given) => given,
+        Err(thrown) => return refuse(convert::thrown(&thrown)),
+    };
+    let new = Init::of(&given);
+    match configuration() {
+        Some(old) if old.app_uid == new.app_uid && old.server == new.server => Ok(()),
+        Some(old) => refuse(
+            [
+                "mindset.init was called before, with appUid \"",
+                &old.app_uid,
+                "\" and server ",
+                &old.server,
+                ". A page has one configuration; give elements of another application \
+                 their own app-uid and server attributes.",
+            ]
+            .concat(),
+        ),
+        None => {
+            PAGE.with(|page| page.borrow_mut().init = Some(Rc::new(new)));
+            Ok(())
         }
-    })
+    }
 }
 
 /// The configuration of `init`, once it was called.
-pub(crate) fn configuration() -> Option<Init> {
+pub(crate) fn configuration() -> Option<Rc<Init>> {
     PAGE.with(|page| page.borrow().init.clone())
 }
 
@@ -107,17 +117,54 @@ pub(crate) fn default_server() -> Option<String> {
 
 /// Hands an error to the page's `onError`.
 pub(crate) fn on_error(detail: &JsValue) {
-    let handler = PAGE.with(|page| page.borrow().init.as_ref().and_then(|init| init.on_error.clone()));
-    if let Some(Err(thrown)) = handler.map(|handler| handler.call1(&JsValue::UNDEFINED, detail)) {
-        web_sys::console::error_1(&thrown);
+    if let Some(init) = configuration().filter(|init| !init.on_error.is_undefined()) {
+        crate::effects::event::call(&init.on_error, detail);
     }
 }
 
 impl Init {
+    // What `readInit` gives.
+    fn of(given: &JsValue) -> Init {
+        let text = |name: &str| convert::text(given, name).unwrap_or_default();
+        let is = |name: &str| convert::member(given, name).is_truthy();
+        let mut timing = Timing::default();
+        let times = convert::member(given, "timing");
+        for (name, value) in [
+            ("heartbeat", &mut timing.heartbeat),
+            ("request", &mut timing.request),
+            ("stop", &mut timing.stop),
+            ("backoff", &mut timing.backoff),
+            ("backoffMax", &mut timing.backoff_max),
+        ] {
+            if let Some(millis) = convert::member(&times, name).as_f64() {
+                *value = millis as u64;
+            }
+        }
+        Init {
+            server: text("server"),
+            app_uid: text("appUid"),
+            protocol: if is("isAgUi") { Protocol::AgUi } else { Protocol::Mindset },
+            timing,
+            is_session: is("isSession"),
+            trusted: text("trusted"),
+            ask: convert::member(given, "ask"),
+            on_error: convert::member(given, "onError"),
+        }
+    }
+
     /// Whether the page's credentials may go to this server.
     pub(crate) fn trusts(&self, server: &str) -> bool {
-        self.auth.is_some() && origin(server).is_some_and(|origin| self.trusted.contains(&origin))
+        !self.ask.is_undefined()
+            && origin(server).is_some_and(|origin| self.trusted.split('\n').any(|one| one == origin))
     }
+}
+
+/// Whether the page's session is to say which agent this is.
+pub(crate) fn names_agent(config: &Config) -> bool {
+    config.agent_uid.is_empty()
+        && config.page_auth
+        && config.protocol == Protocol::Mindset
+        && configuration().is_some_and(|init| init.is_session)
 }
 
 /// The same for the whole life of this page.
@@ -129,151 +176,8 @@ pub(crate) fn client_id() -> String {
     })
 }
 
-/// A random UUID. `crypto.randomUUID` is missing on plain HTTP, this is not.
-pub(crate) fn random_id() -> String {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut bytes = [0u8; 16];
-    if let Some(crypto) = web_sys::window().and_then(|window| window.crypto().ok()) {
-        // Fails only for arrays over 64 KiB.
-        let _ = crypto.get_random_values_with_u8_array(&mut bytes);
-    }
-    let mut id = String::with_capacity(36);
-    for (at, byte) in bytes.into_iter().enumerate() {
-        let byte = match at {
-            6 => byte & 0x0f | 0x40,
-            8 => byte & 0x3f | 0x80,
-            _ => byte,
-        };
-        if matches!(at, 4 | 6 | 8 | 10) {
-            id.push('-');
-        }
-        for digit in [byte >> 4, byte & 15] {
-            id.push(HEX.get(usize::from(digit)).map_or('0', |&digit| digit as char));
-        }
-    }
-    id
-}
-
 /// An absolute HTTP URL without fragment, read relative to the page. A run URL stays
 /// as it is otherwise; the base URL of a runtime loses its trailing slash.
 pub(crate) fn absolute(url: &str, protocol: Protocol) -> Option<String> {
-    let base = web_sys::window()?.document()?.base_uri().ok()??;
-    let url = web_sys::Url::new_with_base(url, &base).ok()?;
-    if !matches!(url.protocol().as_str(), "http:" | "https:") {
-        return None;
-    }
-    url.set_hash("");
-    let href = url.href();
-    Some(match protocol {
-        Protocol::AgUi => href,
-        Protocol::Mindset => href.trim_end_matches('/').to_owned(),
-    })
-}
-
-fn origin(url: &str) -> Option<String> {
-    web_sys::Url::new(url).ok().map(|url| url.origin())
-}
-
-fn read(config: &JsValue, default_server: Option<String>) -> Result<Init, ErrorInfo> {
-    if !config.is_object() {
-        let message = ["init takes an object such as { appUid: 'acme' }; it got ", &convert::shape(config)];
-        return Err(invalid_config(message.concat()));
-    }
-    let protocol = match text(config, "protocol")?.as_deref() {
-        None | Some("mindset") => Protocol::Mindset,
-        Some("ag-ui") => Protocol::AgUi,
-        Some(_) => return Err(invalid_config("init's protocol is 'mindset' or 'ag-ui'")),
-    };
-    let app_uid = text(config, "appUid")?.unwrap_or_default();
-    if app_uid.is_empty() && protocol == Protocol::Mindset {
-        return Err(invalid_config(
-            "init needs appUid, the id of your application: init({ appUid: 'acme' })",
-        ));
-    }
-    let server = text(config, "server")?.or(default_server).ok_or_else(|| {
-        invalid_config("init needs server, the URL of your runtime: a bundled script has no default")
-    })?;
-    let server =
-        absolute(&server, protocol).ok_or_else(|| invalid_config("init's server is no http or https URL"))?;
-    let mut trusted: Vec<String> = origin(&server).into_iter().collect();
-    for entry in list(config, "trustedServers")? {
-        trusted.push(
-            entry
-                .as_string()
-                .and_then(|text| origin(&text))
-                .ok_or_else(|| invalid_config("trustedServers holds something that is no URL"))?,
-        );
-    }
-    Ok(Init {
-        server,
-        app_uid,
-        protocol,
-        timing: timing(&convert::member(config, "timing"))?,
-        trusted,
-        auth: auth(config)?,
-        on_error: function(config, "onError")?,
-    })
-}
-
-fn timing(given: &JsValue) -> Result<Timing, ErrorInfo> {
-    let mut timing = Timing::default();
-    for (name, value) in [
-        ("heartbeat", &mut timing.heartbeat),
-        ("request", &mut timing.request),
-        ("stop", &mut timing.stop),
-        ("backoff", &mut timing.backoff),
-        ("backoffMax", &mut timing.backoff_max),
-    ] {
-        let member = convert::member(given, name);
-        if !is_absent(&member) {
-            let millis = member.as_f64().filter(|millis| *millis >= 0.0);
-            *value = millis.ok_or_else(|| wrong_type("timing", "numbers of milliseconds", &member))? as u64;
-        }
-    }
-    Ok(timing)
-}
-
-fn auth(config: &JsValue) -> Result<Option<Auth>, ErrorInfo> {
-    let fetch = function(config, "fetchAuthentication")?;
-    let session = function(config, "getSession")?;
-    match (fetch, session) {
-        (Some(_), Some(_)) => Err(invalid_config(
-            "init got both fetchAuthentication and getSession: keep one, getSession is the newer",
-        )),
-        (Some(ask), None) => Ok(Some(Auth { name: "fetchAuthentication", ask })),
-        (None, Some(ask)) => Ok(Some(Auth { name: "getSession", ask })),
-        (None, None) => Ok(None),
-    }
-}
-
-fn text(config: &JsValue, name: &str) -> Result<Option<String>, ErrorInfo> {
-    let value = convert::member(config, name);
-    if is_absent(&value) {
-        return Ok(None);
-    }
-    value.as_string().map(Some).ok_or_else(|| wrong_type(name, "a text", &value))
-}
-
-fn list(config: &JsValue, name: &str) -> Result<Array, ErrorInfo> {
-    let value = convert::member(config, name);
-    if is_absent(&value) {
-        return Ok(Array::new());
-    }
-    value.dyn_into().map_err(|other| wrong_type(name, "an array", &other))
-}
-
-fn function(config: &JsValue, name: &str) -> Result<Option<Function>, ErrorInfo> {
-    let value = convert::member(config, name);
-    if is_absent(&value) {
-        return Ok(None);
-    }
-    value.dyn_into().map(Some).map_err(|other| wrong_type(name, "a function", &other))
-}
-
-fn wrong_type(name: &str, wanted: &str, got: &JsValue) -> ErrorInfo {
-    invalid_config(["init's ", name, " must be ", wanted, "; it got ", &convert::shape(got)].concat())
-}
-
-fn is_absent(value: &JsValue) -> bool {
-    value.is_undefined() || value.is_null()
+    absolute_url(url, protocol == Protocol::AgUi)
 }

@@ -3,7 +3,7 @@
 //! must show, and turns what a person asks for into inputs.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Weak;
+use std::rc::Rc;
 
 use mindset_core::error::ErrorCode;
 use mindset_core::session::{Input, SendOptions};
@@ -18,7 +18,7 @@ extern "C" {
     type Panel;
 
     #[wasm_bindgen(constructor)]
-    fn new(root: &ShadowRoot, act: &Act) -> Panel;
+    fn new(root: &ShadowRoot, tell: &JsValue) -> Panel;
     #[wasm_bindgen(method, js_name = setTexts)]
     fn set_texts(this: &Panel, heading: Option<&str>, placeholder: Option<&str>);
     #[wasm_bindgen(method)]
@@ -45,44 +45,38 @@ extern "C" {
     fn remove(this: &Panel);
 }
 
-/// What a person asks for: a name and the text that goes with it. True if it was refused.
-/// Called again while it runs: listeners of the page may move the focus or press buttons.
-type Act = Closure<dyn Fn(String, String) -> bool>;
-
-/// A panel, and what it calls.
-struct Drawn {
-    panel: Panel,
-    _act: Act,
-}
-
 /// What an element shows: a panel, or nothing when it is headless.
 pub(crate) struct View {
-    driver: Weak<Driver>,
-    drawn: RefCell<Option<Drawn>>,
-    activity: Cell<Activity>,
+    panel: RefCell<Option<Rc<Panel>>>,
+    activity: Cell<&'static str>,
     notice: RefCell<Option<Notice>>,
     disclosure: RefCell<Option<String>>,
 }
 
 impl View {
     /// A view without a panel.
-    pub(crate) fn new(driver: Weak<Driver>) -> View {
+    pub(crate) fn new() -> View {
         View {
-            driver,
-            drawn: RefCell::new(None),
-            activity: Cell::new(Activity::Starting),
-            notice: RefCell::new(None),
-            disclosure: RefCell::new(None),
+            panel: RefCell::default(),
+            activity: Cell::new(name(Activity::Starting)),
+            notice: RefCell::default(),
+            disclosure: RefCell::default(),
         }
     }
 
     /// Draws the panel, or takes it away, and sets its texts.
-    pub(crate) fn show(&self, headless: bool, heading: Option<&str>, placeholder: Option<&str>) {
+    pub(crate) fn show(
+        &self,
+        driver: &Rc<Driver>,
+        headless: bool,
+        heading: Option<&str>,
+        placeholder: Option<&str>,
+    ) {
         if headless {
             return self.remove();
         }
         if self.panel().is_none() {
-            self.draw();
+            self.draw(driver);
         }
         if let Some(panel) = self.panel() {
             panel.set_texts(heading, placeholder);
@@ -91,8 +85,8 @@ impl View {
 
     /// Takes the panel away.
     pub(crate) fn remove(&self) {
-        if let Some(drawn) = self.drawn.take() {
-            drawn.panel.remove();
+        if let Some(panel) = self.panel.take() {
+            panel.remove();
         }
     }
 
@@ -107,7 +101,7 @@ impl View {
     /// the waiting text with it.
     pub(crate) fn apply(&self, patch: Patch) {
         match &patch {
-            Patch::SetActivity(activity) => self.activity.set(*activity),
+            Patch::SetActivity(activity) => self.activity.set(name(*activity)),
             Patch::SetNotice(notice) => drop(self.notice.replace(notice.clone())),
             Patch::SetDisclosure(text) => drop(self.disclosure.replace(text.clone())),
             _ => {}
@@ -124,29 +118,26 @@ impl View {
         }
     }
 
-    fn panel(&self) -> Option<Panel> {
-        self.drawn.borrow().as_ref().map(|drawn| drawn.panel.clone().unchecked_into())
+    fn panel(&self) -> Option<Rc<Panel>> {
+        self.panel.borrow().clone()
     }
 
-    fn draw(&self) {
-        let Some(driver) = self.driver.upgrade() else { return };
+    fn draw(&self, driver: &Rc<Driver>) {
         let Some(root) = driver.host.shadow_root() else { return };
-        let weak = self.driver.clone();
-        let act = Act::new(move |name: String, text: String| {
-            weak.upgrade().is_some_and(|driver| driver.view.act(&driver, &name, &text))
-        });
-        let panel = Panel::new(&root, &act);
+        let panel = Panel::new(&root, driver.tell());
         for message in driver.session(|session| session.messages().to_vec()) {
             panel.add_message(&message.id, message.role.as_str(), &message.content);
             panel.set_status(&message.id, message.status.map(|status| status.as_str()));
         }
-        panel.set_activity(name(self.activity.get()));
+        panel.set_activity(self.activity.get());
         show_notice(&panel, self.notice.borrow().as_ref());
         panel.set_disclosure(self.disclosure.borrow().as_deref());
-        self.drawn.replace(Some(Drawn { panel, _act: act }));
+        self.panel.replace(Some(Rc::new(panel)));
     }
 
-    fn act(&self, driver: &std::rc::Rc<Driver>, name: &str, text: &str) -> bool {
+    /// What a person asks for; false if it was refused. Called again while it runs:
+    /// listeners of the page may move the focus or press buttons.
+    pub(crate) fn told(&self, driver: &Rc<Driver>, name: &str, text: &str) -> bool {
         let result = match name {
             "send" => driver.send(None, |id| Input::Send { id, text, options: SendOptions::default() }),
             "retry" => driver.send(None, |id| Input::Retry { id }),
@@ -156,14 +147,14 @@ impl View {
                 Ok(())
             }
         };
-        let Err(error) = result else { return false };
+        let Err(error) = result else { return true };
         // Busy needs no words: the draft stays and the button says stop.
         if error.code != ErrorCode::Busy
             && let Some(panel) = self.panel()
         {
             panel.set_notice(Some(&error.message), true, None);
         }
-        true
+        false
     }
 }
 
@@ -216,9 +207,7 @@ mod tests {
         let document = web_sys::window().unwrap().document().unwrap();
         let host = document.create_element("div").unwrap();
         let root = host.attach_shadow(&ShadowRootInit::new(ShadowRootMode::Open)).unwrap();
-        let act = Act::new(|_, _| false);
-        let panel = Panel::new(&root, &act);
-        act.forget();
+        let panel = Panel::new(&root, &JsValue::UNDEFINED);
         panel.add_message("m", role, "");
         let body = root.query_selector("[part=message__body]").unwrap().unwrap();
         (panel, body)

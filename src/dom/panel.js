@@ -110,10 +110,10 @@ class Row {
   }
 }
 
-/** The panel of one element. `act(name, text)` asks for something; true if it was refused. */
+/** The panel of one element. `tell(name, 0, text)` asks for something; false if it was refused. */
 export class Panel {
   #root;
-  #act;
+  #tell;
   #activity;
   #frame;
   #heading;
@@ -138,9 +138,9 @@ export class Panel {
   #toAnnounce = false;
   #focused = false;
 
-  constructor(root, act) {
+  constructor(root, tell) {
     this.#root = root;
-    this.#act = act;
+    this.#tell = tell;
     const frame = (this.#frame = add(root, 'section|part=panel|class=panel'));
     const header = add(frame, 'header|part=header|class=header');
     icon(add(header, 'span|class=spark'), SPARK);
@@ -332,7 +332,7 @@ export class Panel {
       this.#send();
       this.#input.focus();
     } else if (name) {
-      this.#act(name, '');
+      this.#tell(name);
     }
   }
 
@@ -352,7 +352,7 @@ export class Panel {
       } else if (key === 'Escape' && this.#busy()) {
         ours = true;
         event.preventDefault();
-        this.#act('stop', '');
+        this.#tell('stop');
       }
     }
     if (ours) event.stopPropagation();
@@ -364,7 +364,7 @@ export class Panel {
     // Cleared first: listeners run inside, and may look.
     this.#input.value = '';
     this.#resize();
-    if (this.#act('send', text)) {
+    if (!this.#tell('send', 0, text)) {
       this.#input.value = text;
       this.#resize();
     }

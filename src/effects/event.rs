@@ -4,10 +4,19 @@
 use mindset_core::error::ErrorInfo;
 use mindset_core::json::Object;
 use mindset_core::session::DomEvent;
-use wasm_bindgen::JsValue;
-use web_sys::{CustomEvent, CustomEventInit, HtmlElement};
+use wasm_bindgen::prelude::*;
+use web_sys::HtmlElement;
 
 use crate::{convert, page};
+
+#[wasm_bindgen(module = "/src/effects/browser.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = dispatch)]
+    fn send_value(host: &HtmlElement, name: &str, detail: &JsValue);
+
+    /// Calls a listener of the page.
+    pub(crate) fn call(listener: &JsValue, detail: &JsValue);
+}
 
 /// Dispatches what the session says.
 pub(crate) fn dispatch(host: &HtmlElement, event: &DomEvent) {
@@ -52,15 +61,4 @@ pub(crate) fn report(host: &HtmlElement, error: &ErrorInfo) {
 
 fn send(host: &HtmlElement, name: &str, detail: &Object) {
     send_value(host, name, &convert::frozen(detail));
-}
-
-fn send_value(host: &HtmlElement, name: &str, detail: &JsValue) {
-    let init = CustomEventInit::new();
-    init.set_bubbles(true);
-    init.set_composed(true);
-    init.set_detail(detail);
-    if let Ok(event) = CustomEvent::new_with_event_init_dict(name, &init) {
-        // Listeners that throw are reported by the browser, not to us.
-        let _ = host.dispatch_event(&event);
-    }
 }

@@ -3,13 +3,13 @@
 
 use mindset_core::error::ErrorInfo;
 use mindset_core::session::{Config, Timing};
-use web_sys::Element;
+use web_sys::HtmlElement;
 
+use crate::convert;
 use crate::error::invalid_config;
 use crate::page::{self, Init};
 
 /// The attributes as they stand. A kebab-case spelling wins over a camelCase one.
-#[derive(Clone, PartialEq, Eq, Default)]
 pub(crate) struct Attributes {
     /// `agent-uid`.
     pub(crate) agent_uid: Option<String>,
@@ -26,24 +26,20 @@ pub(crate) struct Attributes {
 }
 
 impl Attributes {
-    /// Reads them all.
-    pub(crate) fn read(element: &Element) -> Attributes {
-        let filled = |kebab: &str, camel: &str| {
-            element
-                .get_attribute(kebab)
-                .or_else(|| element.get_attribute(camel))
-                .map(|value| value.trim().to_owned())
-                .filter(|value| !value.is_empty())
+    /// Reads them all, by the properties of the element's class.
+    pub(crate) fn read(element: &HtmlElement) -> Attributes {
+        let filled = |name: &str| {
+            let text = convert::text(element, name)?;
+            let text = text.trim();
+            (!text.is_empty()).then(|| text.to_owned())
         };
         Attributes {
-            agent_uid: filled("agent-uid", "agentuid"),
-            app_uid: filled("app-uid", "appuid"),
-            server: filled("server", "server"),
-            headless: element
-                .get_attribute("headless")
-                .is_some_and(|value| !value.eq_ignore_ascii_case("false")),
-            heading: filled("heading", "heading"),
-            placeholder: filled("placeholder", "placeholder"),
+            agent_uid: filled("agentUid"),
+            app_uid: filled("appUid"),
+            server: filled("server"),
+            headless: convert::member(element, "headless").is_truthy(),
+            heading: filled("heading"),
+            placeholder: filled("placeholder"),
         }
     }
 

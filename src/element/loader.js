@@ -14,6 +14,11 @@ export class MindsetError extends Error {
   }
 }
 
+/** An error as events and results carry it; what has no code kept the module from loading. */
+export function plain({ code = 'wasm-load', message, retryable = true, context }) {
+  return { code, message, retryable, ...(context && { context }) };
+}
+
 /** Runs `task` in a task of its own, after the document is parsed: a listener in a script below the tag is in place by then. */
 export function afterParsing(task) {
   const later = () => setTimeout(task);
@@ -36,6 +41,8 @@ export class Loader {
   #loading;
   #inits = [];
   #config;
+  /** What `init` got when the module could not be loaded: used if a later call loads it. */
+  #kept;
   #trapped = false;
 
   /** `locate` gives the URL of the wasm file, `script` is the URL of this one, `server` the default of `init`. */
@@ -108,9 +115,10 @@ export class Loader {
     }
     const glue = instantiate();
     glue.started(await WebAssembly.instantiate(this.#module, glue.imports()));
-    glue.install(MindsetError, (_key, value) => Object.freeze(value), this.#server);
+    glue.install(MindsetError, this.#server);
     this.glue = glue;
     if (this.#config) glue.init(this.#config);
+    else if (!this.#inits.length && this.#kept) this.init(this.#kept).catch((error) => this.#told(error));
     for (const call of this.#inits.splice(0)) this.#apply(call);
     for (const element of this.elements) element.attach();
   }
@@ -134,11 +142,16 @@ export class Loader {
     if (stack.includes(this.#locate()) || (this.#script && stack.includes(this.#script))) this.trapped(error);
   }
 
+  /** An error that no caller waits for. */
+  #told(error) {
+    for (const element of this.elements) this.report(element, plain(error), this.#kept?.onError);
+  }
+
   #fail(error) {
-    const { code, message, retryable, context } = error;
-    const info = { code: code ?? 'wasm-load', message, retryable: retryable ?? true, ...(context && { context }) };
-    console.error(`mindset-agent: ${message}`);
-    const onError = (this.#config ?? this.#inits[0]?.config)?.onError;
+    const info = plain(error);
+    console.error(`mindset-agent: ${info.message}`);
+    this.#kept = this.#inits[0]?.config ?? this.#kept;
+    const onError = (this.#config ?? this.#kept)?.onError;
     this.#inits = [];
     for (const element of this.elements) {
       element.abandon(info);

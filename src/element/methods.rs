@@ -12,21 +12,32 @@ use crate::error::mindset_error;
 
 #[wasm_bindgen]
 impl Agent {
-    /// `sendMessage(text, { silent })`.
+    /// `sendMessage(text, { silent })`, or `sendWhenIdle`, which waits in order
+    /// instead of refusing.
     ///
     /// # Errors
     /// `busy` or `invalid-request`.
-    pub fn send(&self, settle: Function, text: &JsValue, options: &JsValue) -> Result<(), JsValue> {
-        self.send_text(settle, text, options, false)
-    }
-
-    /// `sendWhenIdle(text, { silent })`: waits in order instead of refusing.
-    ///
-    /// # Errors
-    /// `invalid-request`.
-    #[wasm_bindgen(js_name = sendWhenIdle)]
-    pub fn send_when_idle(&self, settle: Function, text: &JsValue, options: &JsValue) -> Result<(), JsValue> {
-        self.send_text(settle, text, options, true)
+    pub fn send(
+        &self,
+        settle: Function,
+        text: &JsValue,
+        options: &JsValue,
+        when_idle: bool,
+    ) -> Result<(), JsValue> {
+        let refuse = |message: String| mindset_error(&ErrorInfo::new(ErrorCode::InvalidRequest, message));
+        let Some(text) = text.as_string() else {
+            return Err(refuse(["a message is a text; this is ", &convert::shape(text)].concat()));
+        };
+        let silent = convert::member(options, "silent");
+        if !silent.is_undefined() && !silent.is_null() && silent.as_bool().is_none() {
+            let got = convert::shape(&silent);
+            return Err(refuse(["the option silent of a message is true or false; it is ", &got].concat()));
+        }
+        let options = SendOptions { silent: silent.is_truthy(), when_idle };
+        self.refresh();
+        self.driver
+            .send(Some(settle), |id| Input::Send { id, text: &text, options })
+            .map_err(|e| mindset_error(&e))
     }
 
     /// `retry()`: sends the last message of a failed turn again.
@@ -47,27 +58,5 @@ impl Agent {
     /// `stop()`: ends the turn, on the server too.
     pub fn stop(&self, settle: Function) {
         self.driver.stop(Some(settle));
-    }
-
-    fn send_text(
-        &self,
-        settle: Function,
-        text: &JsValue,
-        options: &JsValue,
-        when_idle: bool,
-    ) -> Result<(), JsValue> {
-        let Some(text) = text.as_string() else {
-            let message = ["a message is a text; this is ", &convert::shape(text)].concat();
-            return Err(mindset_error(&ErrorInfo::new(ErrorCode::InvalidRequest, message)));
-        };
-        let silent = convert::flag(options, "silent").map_err(|got| {
-            let message = ["the option silent of a message is true or false; it is ", &got].concat();
-            mindset_error(&ErrorInfo::new(ErrorCode::InvalidRequest, message))
-        })?;
-        let options = SendOptions { silent: silent.unwrap_or(false), when_idle };
-        self.refresh();
-        self.driver
-            .send(Some(settle), |id| Input::Send { id, text: &text, options })
-            .map_err(|e| mindset_error(&e))
     }
 }

@@ -22,7 +22,6 @@ use attributes::Attributes;
 #[allow(missing_debug_implementations)]
 pub struct Agent {
     driver: Rc<Driver>,
-    attributes: RefCell<Attributes>,
     started: Cell<bool>,
     config: RefCell<Option<Config>>,
     complaint: RefCell<String>,
@@ -36,7 +35,6 @@ impl Agent {
     pub fn new(host: HtmlElement) -> Agent {
         let agent = Agent {
             driver: Driver::new(host),
-            attributes: RefCell::default(),
             started: Cell::new(false),
             config: RefCell::new(None),
             complaint: RefCell::default(),
@@ -49,7 +47,7 @@ impl Agent {
     /// for an element that was there before.
     pub fn start(&self, first: bool) {
         if first {
-            event::registered(&self.driver.host, self.attributes.borrow().headless);
+            event::registered(&self.driver.host, Attributes::read(&self.driver.host).headless);
         }
         self.started.set(true);
         self.refresh();
@@ -59,10 +57,10 @@ impl Agent {
     /// nothing.
     pub fn refresh(&self) {
         let new = Attributes::read(&self.driver.host);
-        self.driver.view.show(new.headless, new.heading.as_deref(), new.placeholder.as_deref());
-        self.attributes.replace(new);
+        let (heading, placeholder) = (new.heading.as_deref(), new.placeholder.as_deref());
+        self.driver.view.show(&self.driver, new.headless, heading, placeholder);
         if self.started.get() {
-            self.configure();
+            self.configure(&new);
         }
     }
 
@@ -76,14 +74,18 @@ impl Agent {
         self.driver.end();
     }
 
-    fn configure(&self) {
-        let config = self.attributes.borrow().config(page::configuration().as_ref());
+    fn configure(&self, attributes: &Attributes) {
+        let config = attributes.config(page::configuration().as_deref());
         match config {
             Ok(Some(config)) => {
                 self.complaint.take();
                 if self.config.borrow().as_ref() != Some(&config) {
                     self.config.replace(Some(config.clone()));
-                    self.driver.start(config);
+                    if page::names_agent(&config) {
+                        self.driver.start_when_named(config);
+                    } else {
+                        self.driver.start(config);
+                    }
                 }
             }
             Ok(None) => {}

@@ -2,7 +2,7 @@
 // the calls made before the module is there and nothing else of the conversation.
 
 import theme from 'mindset-theme';
-import { Loader, MindsetError, afterParsing } from './loader.js';
+import { Loader, MindsetError, afterParsing, plain } from './loader.js';
 
 export { MindsetError };
 
@@ -101,18 +101,18 @@ function elementClass(loader, page) {
     }
 
     sendMessage(text, options) {
-      if (this.#queue?.some((call) => call.method === 'send')) {
+      if (this.#queue?.some((call) => call.method === 'send' && !call.args[2])) {
         throw new MindsetError({
           code: 'busy',
           message: 'a message is already waiting for the agent to be ready. Use sendWhenIdle to line up more.',
           retryable: true,
         });
       }
-      return this.#send('send', text, options);
+      return this.#send('send', text, options, false);
     }
 
     sendWhenIdle(text, options) {
-      return this.#send('sendWhenIdle', text, options);
+      return this.#send('send', text, options, true);
     }
 
     retry() {
@@ -163,8 +163,8 @@ function elementClass(loader, page) {
       const open = [...this.#open, ...(this.#queue ?? []).map((call) => call.settle)];
       this.#open.clear();
       this.#queue = [];
-      const { code, message, retryable } = info;
-      for (const settle of open) settle(refused('error', { code, message, retryable }));
+      const { code, message } = info;
+      for (const settle of open) settle(refused('error', info));
       try {
         // What is left of a trapped instance must not go on speaking.
         agent?.remove();
@@ -227,8 +227,8 @@ function elementClass(loader, page) {
       if (!this.#agent) return this.#queue.push({ method, settle, args });
       try {
         this.#call(method, settle, args);
-      } catch ({ code, message, retryable, context }) {
-        settle(refused('error', { code, message, retryable, ...(context && { context }) }));
+      } catch (error) {
+        settle(refused('error', error));
       }
     }
 
@@ -271,9 +271,5 @@ function elementClass(loader, page) {
 }
 
 function refused(status, error) {
-  return { status, conversationId: '', runId: '', ...(error && { error: { ...plain(error) } }) };
-}
-
-function plain({ code, message, retryable, context }) {
-  return { code, message, retryable, ...(context && { context }) };
+  return { status, conversationId: '', runId: '', ...(error && { error: plain(error) }) };
 }

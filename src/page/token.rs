@@ -3,40 +3,56 @@
 
 use std::rc::{Rc, Weak};
 
-use js_sys::{Date, Promise};
 use mindset_core::Millis;
 use mindset_core::error::{ErrorCode, ErrorInfo};
-use mindset_core::session::{Input, Token};
-use wasm_bindgen::JsValue;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use mindset_core::session::Token;
+use wasm_bindgen::prelude::*;
 
-use super::{Auth, PAGE};
+use super::{Init, PAGE};
 use crate::convert;
-use crate::driver::{Driver, now};
-use crate::effects::fetch::is_header_value;
+use crate::driver::{Driver, now, tell};
 
 /// A token is asked for anew this long before its end.
 const EARLY: Millis = 30_000;
 
+#[wasm_bindgen(module = "/src/page.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = askToken)]
+    fn ask_token(is_session: bool, ask: &JsValue, tell: &JsValue);
+}
+
 /// What is known of the page's token.
-#[derive(Default)]
 pub(super) struct Tokens {
     current: Option<Current>,
     /// Counts the tokens the page handed out.
     generation: u32,
+    /// The agent the session is for, if it said so.
+    agent: Option<String>,
     asking: bool,
     waiting: Vec<Weak<Driver>>,
 }
 
+impl Tokens {
+    /// Nothing is known yet.
+    pub(super) const NONE: Tokens =
+        Tokens { current: None, generation: 0, agent: None, asking: false, waiting: Vec::new() };
+}
+
 struct Current {
     token: Token,
-    expires_at: Option<Millis>,
+    /// 0: not known.
+    expires_at: Millis,
 }
 
 enum Next {
     Have(Token, u32),
-    Ask(Auth),
+    Ask(Rc<Init>),
     Wait,
+}
+
+/// The agent that the page's session names; known once it was asked.
+pub(crate) fn session_agent() -> Option<String> {
+    PAGE.with(|page| page.borrow().tokens.agent.clone())
 }
 
 /// Gets the session a token. With `fresh` the one it got last was refused; if the
@@ -47,94 +63,55 @@ pub(crate) fn need_token(driver: &Rc<Driver>, fresh: bool) {
         let page = &mut *page.borrow_mut();
         let usable = page.tokens.current.as_ref().filter(|current| {
             !(fresh && seen == page.tokens.generation)
-                && current.expires_at.is_none_or(|end| now().saturating_add(EARLY) < end)
+                && (current.expires_at == 0 || now().saturating_add(EARLY) < current.expires_at)
         });
         if let Some(current) = usable {
             return Next::Have(current.token.clone(), page.tokens.generation);
         }
         page.tokens.waiting.push(Rc::downgrade(driver));
-        match page.init.as_ref().and_then(|init| init.auth.clone()) {
-            Some(auth) if !page.tokens.asking => {
+        match &page.init {
+            Some(init) if !page.tokens.asking => {
                 page.tokens.asking = true;
-                Next::Ask(auth)
+                Next::Ask(init.clone())
             }
             _ => Next::Wait,
         }
     });
     match next {
-        Next::Have(token, generation) => {
-            driver.token_seen.set(generation);
-            driver.feed(Input::Token(Ok(token)));
+        Next::Have(token, generation) => driver.take_token(Ok(token), generation),
+        Next::Ask(init) => {
+            let tell = tell(|_, _, answer| {
+                answered(&answer);
+                true
+            });
+            ask_token(init.is_session, &init.ask, &tell);
         }
-        Next::Ask(auth) => spawn_local(ask(auth)),
         Next::Wait => {}
     }
 }
 
-async fn ask(auth: Auth) {
-    let answer = match auth.ask.call0(&JsValue::UNDEFINED) {
-        Ok(value) => JsFuture::from(Promise::resolve(&value)).await,
-        Err(thrown) => Err(thrown),
-    };
-    let result = match answer {
-        Ok(value) => read(auth.name, &value),
-        Err(thrown) => {
-            let message =
-                [auth.name, " failed: ", &convert::thrown(&thrown), ". It is asked again."].concat();
+fn answered(answer: &JsValue) {
+    let result = match convert::text(answer, "token") {
+        Some(token) => Ok((Token::new(token), convert::text(answer, "agent"))),
+        None => {
+            let message = convert::text(answer, "message").unwrap_or_default();
             let mut error = ErrorInfo::new(ErrorCode::InvalidAuth, message);
-            error.retryable = true;
+            error.retryable = convert::member(answer, "retryable").is_truthy();
             Err(error)
         }
     };
+    let expires_at = convert::member(answer, "expires").as_f64().unwrap_or_default() as Millis;
     let (waiting, generation) = PAGE.with(|page| {
         let tokens = &mut page.borrow_mut().tokens;
         tokens.asking = false;
-        if let Ok((token, expires_at)) = &result {
+        if let Ok((token, agent)) = &result {
             tokens.generation = tokens.generation.wrapping_add(1);
-            tokens.current = Some(Current { token: token.clone(), expires_at: *expires_at });
+            tokens.agent = agent.clone();
+            tokens.current = Some(Current { token: token.clone(), expires_at });
         }
         (std::mem::take(&mut tokens.waiting), tokens.generation)
     });
     for driver in waiting.iter().filter_map(Weak::upgrade) {
-        driver.token_seen.set(generation);
-        driver.feed(Input::Token(result.clone().map(|(token, _)| token)));
+        driver.take_token(result.clone().map(|(token, _)| token), generation);
     }
-}
-
-fn read(name: &str, value: &JsValue) -> Result<(Token, Option<Millis>), ErrorInfo> {
-    let is_session = name == "getSession";
-    let text = if is_session {
-        convert::text(value, "token")
-    } else {
-        value
-            .as_string()
-            .or_else(|| convert::text(value, "token"))
-            .or_else(|| convert::text(value, "authToken"))
-    };
-    let token = text.as_deref().map(str::trim).filter(|token| {
-        !token.is_empty()
-            && is_header_value(token)
-            && !token.contains(' ')
-            && !token.starts_with(['<', '{', '['])
-    });
-    match token {
-        Some(token) => Ok((Token::new(token), expiry(&convert::member(value, "expiresAt")))),
-        None => {
-            let wanted = if is_session { "{ token }" } else { "a token, { token } or { authToken }" };
-            let got = match &text {
-                Some(text) => convert::shape(&text.as_str().into()),
-                None => convert::shape(value),
-            };
-            let message =
-                [name, " must give ", wanted, "; it gave ", &got, ". Correct it in the page."].concat();
-            Err(ErrorInfo::new(ErrorCode::InvalidAuth, message))
-        }
-    }
-}
-
-// ISO 8601 or milliseconds since the epoch.
-fn expiry(value: &JsValue) -> Option<Millis> {
-    let millis =
-        value.as_f64().unwrap_or_else(|| value.as_string().map_or(f64::NAN, |text| Date::parse(&text)));
-    (millis > 0.0).then_some(millis as Millis)
 }

@@ -111,6 +111,20 @@ test('Enter while the agent is busy sends nothing and keeps the draft', async ()
   await host.panel.reads('first', '…', 'a second thought', 'Second.');
 });
 
+test('the button can be pressed exactly while there is a draft, and one ring shows the focus', async () => {
+  const host = await s.ready();
+  const off = () => host.panel.sendButton.getAttribute('aria-disabled');
+  assert.equal(await off(), 'true');
+  await host.panel.input.fill('half a thou');
+  assert.equal(await off(), 'false');
+  await host.send('from the page');
+  assert.equal(await off(), 'false');
+  const outline = await host.panel.input.evaluate((input) => getComputedStyle(input).outlineStyle);
+  assert.equal(outline, 'none', 'the ring is around the composer, not the text box in it');
+  await host.panel.input.fill('');
+  assert.equal(await off(), 'true');
+});
+
 test('a draft is kept while the page sends', async () => {
   const host = await s.ready();
   await host.panel.input.fill('half a thou');

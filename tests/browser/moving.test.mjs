@@ -71,6 +71,21 @@ test('removed and put back in the same task', async () => {
   await goesOn({ host, run });
 });
 
+test('moved into another document it keeps its looks and goes on', async () => {
+  const host = await s.ready();
+  await host.send('hello');
+  const looks = await host.run(async () => {
+    const frame = document.createElement('iframe');
+    document.body.append(frame);
+    const element = document.getElementById('agent');
+    frame.contentDocument.body.append(element);
+    const panel = element.shadowRoot.querySelector('[part~="panel"]');
+    const result = await element.sendMessage('and again');
+    return [frame.contentWindow.getComputedStyle(panel).display, result.text];
+  });
+  assert.deepEqual(looks, ['flex', 'You said: and again.']);
+});
+
 test('the scroll position survives a move', async () => {
   const host = await s.ready(PLACES);
   s.runtime.onRun = (run) => run.start().say('line\n'.repeat(200)).finish();

@@ -92,6 +92,18 @@ test('getSession gives { token }', async () => {
   assert.equal(s.runtime.runs[0].headers.authorization, 'Bearer session-1');
 });
 
+test("getSession's agentUid is the agent of elements that name none", async () => {
+  const host = await s.open(s.runtime.page('/', html({
+    elements: '<mindset-agent id="agent"></mindset-agent>',
+    init: null,
+    foot: "<script>mindset.init({ appUid: 'acme', getSession: async () => ({ token: 'session-1', agentUid: 'concierge' }) })</script>",
+  })));
+  await host.saw('agent-idle');
+  assert.equal((await host.send('hello')).status, 'finished');
+  assert.ok(s.runtime.requests.includes('POST /v1/agents/concierge/runs'), s.runtime.requests.join('\n'));
+  assert.deepEqual((await host.names()).filter((name) => name === 'error'), []);
+});
+
 test('fetchAuthentication that throws is asked again with a pause', async () => {
   const host = await s.open(authPage('if (asked < 3) throw new Error("no session yet"); return "page-3";'));
   await host.saw('agent-idle');

@@ -70,6 +70,15 @@ test('a broken connection', async () => {
   await unharmed(host);
 });
 
+test('a module that comes at the second try works with the configuration given before', async () => {
+  s.runtime.onWasm = () => ({ status: 503, type: 'text/plain', body: 'not yet' });
+  const { host } = await fails();
+  s.runtime.onWasm = () => undefined;
+  const result = await host.run(() => document.getElementById('agent').sendWhenIdle('hello'));
+  assert.equal(result.text, 'You said: hello.');
+  assert.deepEqual(await host.errors(), []);
+});
+
 test('the right bytes under the wrong type work, read once', async () => {
   s.runtime.onWasm = (bytes) => ({ type: 'application/octet-stream', body: bytes });
   const host = await s.ready();

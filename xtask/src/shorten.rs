@@ -11,11 +11,12 @@ pub(crate) struct Short {
     pub(crate) glue: String,
 }
 
-/// Renames what `wasm` imports from `module`, that module itself, and what it exports.
-/// Imports from other modules keep their names.
+/// Renames what `wasm` imports from `module`, every module, and what it exports. The
+/// names that other modules, which are JavaScript of our own, export are short already.
 pub(crate) fn shorten(wasm: &[u8], glue: &str, module: &str) -> Result<Short> {
     let mut out = wasm.get(..8).context("the wasm ends before it begins")?.to_vec();
-    let mut glue = glue.replace(&format!("\"{module}\""), "\"m\"");
+    let mut glue = glue.to_string();
+    let mut modules: Vec<String> = Vec::new();
     for payload in Parser::new(0).parse_all(wasm) {
         let payload = payload.context("the wasm cannot be read")?;
         let Some((id, range)) = payload.as_section() else { continue };
@@ -25,12 +26,19 @@ pub(crate) fn shorten(wasm: &[u8], glue: &str, module: &str) -> Result<Short> {
             Payload::ImportSection(section) => {
                 for item in section.into_imports_with_offsets() {
                     let (at, import) = item?;
-                    let (mut owner, mut name) = (import.module.to_string(), import.name.to_string());
-                    let taken = string(&owner).len() + string(&name).len();
-                    if owner == module {
+                    let taken = string(import.module).len() + string(import.name).len();
+                    let known = modules.iter().position(|known| known == import.module);
+                    let index = known.unwrap_or(modules.len());
+                    let owner = format!("m{index}");
+                    if known.is_none() {
+                        glue = glue.replace(&format!("\"{}\"", import.module), &format!("\"{owner}\""));
+                        modules.push(import.module.to_string());
+                    }
+                    let mut name = import.name.to_string();
+                    if import.module == module {
                         let short = format!("i{}", items.len());
                         glue = replace_word(&glue, &name, &short);
-                        (owner, name) = ("m".into(), short);
+                        name = short;
                     }
                     items.push(Item { at, taken, text: [string(&owner), string(&name)].concat() });
                 }
@@ -129,10 +137,11 @@ mod tests {
     #[test]
     fn both_sides_agree() {
         // One function type, two imports, one export of the second.
-        let wasm = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x02\x11\x02\x03./g\x05f_123\0\0\x01o\x01k\0\0\x07\x09\x01\x05run_9\0\x01";
-        let short = shorten(wasm, "x = { \"./g\": { f_123: () => wasm.run_9() } }", "./g").unwrap();
-        assert_eq!(short.glue, "x = { \"m\": { i0: () => wasm.e0() } }");
-        let wanted = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x02\x0d\x02\x01m\x02i0\0\0\x01o\x01k\0\0\x07\x06\x01\x02e0\0\x01";
+        let wasm = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x02\x13\x02\x03./g\x05f_123\0\0\x01o\x01k\0\0\x07\x09\x01\x05run_9\0\x01";
+        let glue = "x = { \"./g\": { f_123: () => wasm.run_9() }, \"o\": own }";
+        let short = shorten(wasm, glue, "./g").unwrap();
+        assert_eq!(short.glue, "x = { \"m0\": { i0: () => wasm.e0() }, \"m1\": own }");
+        let wanted = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x02\x10\x02\x02m0\x02i0\0\0\x02m1\x01k\0\0\x07\x06\x01\x02e0\0\x01";
         assert_eq!(short.wasm, wanted);
     }
 }

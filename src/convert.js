@@ -1,0 +1,52 @@
+// Values that cross between the page and the module.
+
+/** As a reviver it freezes from the leaves up, in the browser's own parser. */
+const freeze = (_key, value) => Object.freeze(value);
+
+/** Class of what calls throw; the loader gives it. */
+let ErrorClass = Error;
+
+export function setErrorClass(given) {
+  ErrorClass = given;
+}
+
+/** The error of a JSON text. */
+export function toError(text) {
+  return new ErrorClass(JSON.parse(text));
+}
+
+/** What a JSON text says, frozen all the way down if it is for many eyes. */
+export function toValue(text, frozen) {
+  return JSON.parse(text, frozen ? freeze : undefined);
+}
+
+/** What kind of value this is, as a message names it; never the value itself. */
+export function shape(value) {
+  if (value === undefined || value === null) return `${value}`;
+  if (typeof value === 'string') {
+    const first = value.trim()[0];
+    if (!first) return 'an empty string';
+    if (first === '<') return 'a text that begins like HTML';
+    return first === '{' || first === '[' ? 'a text that begins like JSON' : 'a text';
+  }
+  if (typeof value !== 'object' && typeof value !== 'function') return 'a number, boolean or symbol';
+  const name = value.constructor?.name;
+  if (typeof name === 'string' && name && name !== 'Object') return `a value of type ${name}`;
+  const keys = Object.keys(value);
+  return keys.length ? `an object with ${keys.slice(0, 8).join(', ')}` : 'an object without members';
+}
+
+/** What a thrown value says, for people. */
+export function thrown(value) {
+  const text = value?.message ?? value;
+  return typeof text === 'string' ? text : shape(value);
+}
+
+/** The member `key` of any value; undefined where there is none or reading it throws. */
+export function member(value, key) {
+  try {
+    return value?.[key];
+  } catch {
+    return undefined;
+  }
+}
