@@ -31,7 +31,7 @@ macro_rules! codes {
 
             /// The code written `text`, if there is one.
             pub fn parse(text: &str) -> Option<ErrorCode> {
-                match text { $( $text => Some(ErrorCode::$variant), )* _ => None }
+                ErrorCode::ALL.iter().copied().find(|code| code.as_str() == text)
             }
         }
     };
@@ -153,12 +153,9 @@ impl ErrorInfo {
     pub fn from_body(text: &str, status: u16) -> Option<ErrorInfo> {
         let body = crate::json::parse(text).ok()?;
         let error = body.get("error").filter(|e| e.is_object()).unwrap_or(&body);
-        let message = error.get("message")?.as_str()?;
-        let code = error
-            .get("code")
-            .and_then(Value::as_str)
-            .and_then(ErrorCode::parse)
-            .unwrap_or_else(|| ErrorCode::from_status(status));
+        let message = error.str("message")?;
+        let code =
+            error.str("code").and_then(ErrorCode::parse).unwrap_or_else(|| ErrorCode::from_status(status));
         let mut info = ErrorInfo::new(code, message);
         if let Some(retryable) = error.get("retryable").and_then(Value::as_bool) {
             info.retryable = retryable;

@@ -89,7 +89,8 @@ macro_rules! words {
 
             /// The value written `text`.
             pub fn parse(text: &str) -> Option<$name> {
-                match text { $( $text => Some($name::$variant), )* _ => None }
+                const ALL: &[$name] = &[ $( $name::$variant, )* ];
+                ALL.iter().copied().find(|word| word.as_str() == text)
             }
         }
     };
@@ -246,22 +247,18 @@ impl RuntimeEvent {
     /// turn, because DOM events are readable by every script on the page.
     pub fn dom_detail(&self) -> Object {
         match self {
-            RuntimeEvent::Complete { messages, turn_from, conversation_id, bound, usage } => {
-                RuntimeEvent::Complete {
-                    messages: messages.get(*turn_from..).unwrap_or_default().to_vec(),
-                    turn_from: 0,
-                    conversation_id: conversation_id.clone(),
-                    bound: *bound,
-                    usage: usage.clone(),
-                }
-                .to_json()
-            }
-            other => other.to_json(),
+            RuntimeEvent::Complete { turn_from, .. } => self.json(*turn_from),
+            _ => self.json(0),
         }
     }
 
     /// The event as plain JSON, `type` first, for readers that may see it whole.
     pub fn to_json(&self) -> Object {
+        self.json(0)
+    }
+
+    /// With the messages from `from` on.
+    fn json(&self, from: usize) -> Object {
         let mut o = crate::object! { "type": self.type_name() };
         match self {
             RuntimeEvent::RunStarted { run_id, conversation_id, model, disclosure } => {
@@ -281,7 +278,9 @@ impl RuntimeEvent {
             }
             RuntimeEvent::RunError(e) => e.write(&mut o),
             RuntimeEvent::Complete { messages, conversation_id, bound, usage, .. } => {
-                o.insert("messages", messages.iter().map(ChatMessage::to_json).collect::<Vec<_>>());
+                let messages = messages.get(from..).unwrap_or_default();
+                let messages = messages.iter().map(ChatMessage::to_json).collect();
+                o.insert("messages", Value::Array(messages));
                 o.insert("conversationId", conversation_id);
                 o.insert_some("bound", bound.map(Bound::to_json));
                 o.insert_some("usage", usage.clone());

@@ -6,6 +6,8 @@
 //! order mark. Bytes therefore wait in one buffer until their line is whole, and
 //! only whole lines are read.
 
+use crate::json::{cut, lossy, number};
+
 /// One dispatched event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
@@ -88,7 +90,9 @@ impl Decoder {
             return;
         }
         // Once a push, not once a line: what is read leaves the buffer together.
-        self.buffer.drain(..self.at);
+        let rest = self.buffer.len() - self.at;
+        self.buffer.copy_within(self.at.., 0);
+        self.buffer.truncate(rest);
         self.searched -= self.at;
         self.at = 0;
         self.buffer.extend_from_slice(bytes);
@@ -114,7 +118,7 @@ impl Decoder {
             // A line that is not UTF-8 is read with U+FFFD in place of what is
             // broken. Line ends are ASCII, so a broken character cannot cross them.
             let buffer = std::mem::take(&mut self.buffer);
-            self.field(&String::from_utf8_lossy(buffer.get(start..end).unwrap_or_default()));
+            self.field(&lossy(buffer.get(start..end).unwrap_or_default()));
             self.buffer = buffer;
             self.too_large = self.data.len() > self.limit;
         }
@@ -167,7 +171,7 @@ impl Decoder {
 
     fn field(&mut self, line: &str) {
         // A comment has an empty name, which is no field.
-        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let (name, value) = cut(line, b':');
         let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
             "data" => {
@@ -175,10 +179,8 @@ impl Decoder {
                 self.data.push('\n');
             }
             "event" => value.clone_into(&mut self.event),
-            "id" if !value.contains('\0') => value.clone_into(&mut self.id),
-            "retry" if value.bytes().all(|b| b.is_ascii_digit()) => {
-                self.retry = value.parse().ok().or(self.retry);
-            }
+            "id" if !value.bytes().any(|b| b == 0) => value.clone_into(&mut self.id),
+            "retry" => self.retry = number(value).or(self.retry),
             _ => {}
         }
     }

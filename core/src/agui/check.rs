@@ -2,7 +2,7 @@
 //! error with its place; what a newer peer may have added is left out with a
 //! warning, in a list as well as in an optional place.
 
-use crate::json::{Object, Value, concat};
+use crate::json::{Object, Value, concat, cut, digits};
 
 /// The check of one document.
 pub(super) struct Check {
@@ -23,8 +23,10 @@ impl Check {
 
     /// Holds `object` to the line of `tag` and `kind`; `false` if there is none.
     pub(super) fn record(&mut self, tag: u8, kind: &str, object: &mut Object) -> Checked<bool> {
-        let Some((_, members)) = line(self.table, tag, kind) else { return Ok(false) };
-        for member in members.split(' ') {
+        let Some((_, mut rest)) = line(self.table, tag, kind) else { return Ok(false) };
+        while !rest.is_empty() {
+            let member;
+            (member, rest) = cut(rest, b' ');
             let Some((key, &[often, shape])) = member.as_bytes().split_last_chunk() else { continue };
             let Some(key) = member.get(..key.len()).filter(|key| !key.is_empty()) else { continue };
             let outer = self.enter(key);
@@ -62,7 +64,7 @@ impl Check {
         match value {
             Value::Array(list) if often != b'+' || !list.is_empty() => {
                 for (i, mut item) in std::mem::take(list).into_iter().enumerate() {
-                    let outer = self.enter(&crate::json::digits(i as u64));
+                    let outer = self.enter(&digits(i as u64));
                     if self.value(&mut item, shape)? {
                         list.push(item);
                     }
@@ -130,8 +132,11 @@ impl Check {
 
 /// The kind and the members of a line of the table.
 pub(super) fn line(table: &'static str, tag: u8, kind: &str) -> Option<(&'static str, &'static str)> {
-    for line in table.split('\n') {
-        let (head, members) = line.split_once(' ').unwrap_or((line, ""));
+    let mut rest = table;
+    while !rest.is_empty() {
+        let line;
+        (line, rest) = cut(rest, b'\n');
+        let (head, members) = cut(line, b' ');
         if head.as_bytes().first() == Some(&tag) && head.get(2..) == Some(kind) {
             return head.get(2..).map(|kind| (kind, members));
         }

@@ -124,10 +124,10 @@ impl Order {
     fn check_run(&mut self, event: &Reading) -> Result<(), String> {
         let name = event.kind();
         if self.ended {
-            return violation(&[name, " after the end of the run"]);
+            return violation("% after the end of the run", name, "", "");
         }
         match name {
-            "RUN_STARTED" if self.run.is_some() => violation(&[name, " while a run is still active"]),
+            "RUN_STARTED" if self.run.is_some() => violation("% while a run is still active", name, "", ""),
             "RUN_STARTED" => {
                 self.run = Some(event.str("runId").to_owned());
                 Ok(())
@@ -136,7 +136,7 @@ impl Order {
                 self.ended = true;
                 Ok(())
             }
-            _ if self.run.is_none() => violation(&["First event must be RUN_STARTED, not ", name]),
+            _ if self.run.is_none() => violation("First event must be RUN_STARTED, not %", name, "", ""),
             _ => Ok(()),
         }
     }
@@ -146,7 +146,7 @@ impl Order {
         if name == "RUN_FINISHED" {
             self.ended = true;
             if let Some(open) = self.open.first() {
-                return violation(&[name, " while ", noun(open.what), " '", &open.id, "' is still active"]);
+                return violation("% while $ '@' is still active", name, noun(open.what), &open.id);
             }
         }
         let (what, act) = event.place();
@@ -156,25 +156,21 @@ impl Order {
         let (id, owner) = (event.str(event.id_key()), event.subagent().unwrap_or(""));
         // Steps have names, not ids: two subagents may be in a step of one name.
         let is_it = |o: &Open| o.what == what && o.id == id && (what != b's' || o.owner == owner);
-        match (self.open.iter().position(is_it), act) {
-            (Some(_), b'+') => {
-                return violation(&[name, ": A ", noun(what), " with ID '", id, "' is already in progress"]);
-            }
+        let rule = match (self.open.iter().position(is_it), act) {
+            (Some(_), b'+') => "%: A $ with ID '@' is already in progress",
             (None, b'+') => {
                 self.open.push(Open { what, id: id.to_owned(), owner: owner.to_owned(), chunked });
+                return Ok(());
             }
             (Some(at), b'-') => {
                 self.open.remove(at);
+                return Ok(());
             }
-            (Some(_), _) => {}
-            (None, _) if matches!(what, b's' | b'a') => {
-                return violation(&[name, " for ", noun(what), " '", id, "' that was not started"]);
-            }
-            (None, _) => {
-                return violation(&[name, ": No active ", noun(what), " found with ID '", id, "'"]);
-            }
-        }
-        Ok(())
+            (Some(_), _) => return Ok(()),
+            (None, _) if matches!(what, b's' | b'a') => "% for $ '@' that was not started",
+            (None, _) => "%: No active $ found with ID '@'",
+        };
+        violation(rule, name, noun(what), id)
     }
 
     /// The time, metadata and attribution of a chunk go over to what comes out.
@@ -189,10 +185,10 @@ impl Order {
             None => {
                 for needed in [key, "toolCallName"] {
                     if chunk.get(needed).is_none() && (needed == key || what == b'c') {
-                        return violation(&["First ", name, " must have a ", needed]);
+                        return violation("First % must have a $", name, needed, "");
                     }
                 }
-                self.close(|o| o.owner == owner, out);
+                self.close(Some(&owner), None, None, out);
                 let event = Reading::known(start, chunk.object_mut().clone());
                 self.check(&event, true)?;
                 out.push(event);
@@ -229,27 +225,27 @@ impl Order {
         let owner = event.subagent().unwrap_or("");
         let id = event.str(event.id_key());
         match (event.kind(), event.place().0) {
-            ("RUN_FINISHED" | "RUN_ERROR", _) => self.close(|_| true, out),
-            ("TOOL_CALL_RESULT", _) => {
-                let call = event.str("toolCallId");
-                self.close(|o| o.owner == owner || o.id == call, out);
-            }
-            ("REASONING_START" | "REASONING_END", _) => self.close(|o| o.owner == owner, out),
-            (_, b't' | b'c' | b'r') => self.close(|o| o.owner == owner && o.id != id, out),
+            ("RUN_FINISHED" | "RUN_ERROR", _) => self.close(None, None, None, out),
+            ("TOOL_CALL_RESULT", _) => self.close(Some(owner), None, Some(event.str("toolCallId")), out),
+            ("REASONING_START" | "REASONING_END", _) => self.close(Some(owner), None, None, out),
+            (_, b't' | b'c' | b'r') => self.close(Some(owner), Some(id), None, out),
             _ => {}
         }
     }
 
-    /// Ends what chunks opened, as far as `which` holds.
-    fn close(&mut self, which: impl Fn(&Open) -> bool, out: &mut Vec<Reading>) {
-        self.close_these(&which, out);
-    }
-
-    /// Apart from [`close`](Self::close), so that it is there once and not once a
-    /// closure.
-    fn close_these(&mut self, which: &dyn Fn(&Open) -> bool, out: &mut Vec<Reading>) {
+    /// Ends what chunks opened for `owner` or, if `None`, for anybody, `besides`
+    /// excepted, and the call `call`.
+    fn close(
+        &mut self,
+        owner: Option<&str>,
+        besides: Option<&str>,
+        call: Option<&str>,
+        out: &mut Vec<Reading>,
+    ) {
         for open in std::mem::take(&mut self.open) {
-            if !(open.chunked && which(&open)) {
+            let id = Some(open.id.as_str());
+            let over = id == call || owner.is_none_or(|owner| open.owner == owner) && id != besides;
+            if !(open.chunked && over) {
                 self.open.push(open);
                 continue;
             }
@@ -293,8 +289,18 @@ fn attribute(object: &mut Object, owner: &str) {
     object.insert_some("subagentRunId", (!owner.is_empty()).then_some(owner));
 }
 
-fn violation(parts: &[&str]) -> Result<(), String> {
-    Err(concat(parts))
+/// A broken rule: `%` in its text is the event, `$` what it is about and `@` its id.
+fn violation(rule: &str, event: &str, what: &str, id: &str) -> Result<(), String> {
+    let mut out = String::new();
+    for c in rule.chars() {
+        match c {
+            '%' => out.push_str(event),
+            '$' => out.push_str(what),
+            '@' => out.push_str(id),
+            c => out.push(c),
+        }
+    }
+    Err(out)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod write;
 
 pub use parse::{ParseError, parse};
 pub use text::{concat, digits};
+pub(crate) use text::{cut, lossy, number};
 pub use write::write_string;
 
 use std::fmt;
@@ -49,7 +50,7 @@ impl Number {
 
     /// The value, if it is written as a whole number that fits.
     pub fn as_u64(&self) -> Option<u64> {
-        text::number(&self.0)
+        number(&self.0)
     }
 
     /// The nearest double.

@@ -11,6 +11,18 @@ pub fn concat(pieces: &[&str]) -> String {
     out
 }
 
+/// What stands before and behind the first `mark`, which is ASCII; everything and
+/// nothing if there is none.
+pub(crate) fn cut(text: &str, mark: u8) -> (&str, &str) {
+    let at = text.bytes().position(|b| b == mark).unwrap_or(text.len());
+    (text.get(..at).unwrap_or(text), text.get(at + 1..).unwrap_or(""))
+}
+
+/// Bytes as text, with U+FFFD in place of what is no UTF-8.
+pub(crate) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 /// A number in decimal digits.
 pub fn digits(mut number: u64) -> String {
     let mut out = String::new();
@@ -54,6 +66,14 @@ mod tests {
         for text in ["", "-1", "1.0", "1e3", " 1", "18446744073709551616", "٣"] {
             assert_eq!(number(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn pieces() {
         assert_eq!(concat(&["a", "", "bc"]), "abc");
+        for (text, before, behind) in [("a:b:c", "a", "b:c"), ("é", "é", ""), (":", "", ""), ("", "", "")] {
+            assert_eq!(cut(text, b':'), (before, behind));
+        }
+        assert_eq!(lossy(b"a\xffb"), "a\u{fffd}b");
     }
 }

@@ -29,8 +29,7 @@ impl Session {
                 if exchange.take(arrival).is_some() {
                     return self.post(turn, now);
                 }
-                let phase = Phase::Clearing(exchange);
-                self.state = State::Running(Box::new(Running { turn, phase }));
+                self.go_on(turn, Phase::Clearing(exchange));
             }
             Phase::Streaming { fetch: ours, mut stream, .. } if ours == fetch => match arrival {
                 Arrival::Bytes(bytes) => {
@@ -43,12 +42,18 @@ impl Session {
                 }
                 Arrival::Head { .. } => self.stream_on(turn, fetch, stream, now),
             },
-            phase => self.state = State::Running(Box::new(Running { turn, phase })),
+            phase => self.go_on(turn, phase),
         }
     }
 
+    /// The turn goes on, in `phase`.
+    #[inline(never)]
+    pub(super) fn go_on(&mut self, turn: Box<Turn>, phase: Phase) {
+        self.state = State::Running(Box::new(Running { turn, phase }));
+    }
+
     /// What came for a run of which the answer is not known to be a stream.
-    fn posted_arrival(&mut self, turn: Turn, mut exchange: Exchange, arrival: Arrival<'_>, now: Millis) {
+    fn posted_arrival(&mut self, turn: Box<Turn>, mut exchange: Exchange, arrival: Arrival<'_>, now: Millis) {
         if let Arrival::Head { status: 200, content_type } = arrival
             && exchange.status == 0
             && exchange::is_event_stream(content_type)
@@ -59,7 +64,7 @@ impl Session {
         match exchange.take(arrival) {
             None => {
                 let phase = Phase::Posted(exchange);
-                self.state = State::Running(Box::new(Running { turn, phase }));
+                self.go_on(turn, phase);
             }
             Some(Err(failure)) => self.give_up(turn, fault::unreachable(&failure), now),
             Some(Ok(())) => self.refused(turn, &exchange, now),
@@ -67,7 +72,7 @@ impl Session {
     }
 
     /// The answer to a run is no stream.
-    pub(super) fn refused(&mut self, mut turn: Turn, exchange: &Exchange, now: Millis) {
+    pub(super) fn refused(&mut self, mut turn: Box<Turn>, exchange: &Exchange, now: Millis) {
         if exchange.status == 0 {
             return self.give_up(turn, fault::cut_off(), now);
         }
@@ -75,7 +80,7 @@ impl Session {
         if exchange.status == 401 && !turn.renewed && may_renew {
             turn.renewed = true;
             let phase = Phase::SignIn(self.sign_in(true, now));
-            self.state = State::Running(Box::new(Running { turn, phase }));
+            self.go_on(turn, phase);
             return;
         }
         let error = fault::refused(exchange.status, &exchange.content_type, &exchange.body);
@@ -84,18 +89,24 @@ impl Session {
         {
             let until = now.saturating_add(self.config.timing.request);
             let phase = Phase::Clearing(Exchange::new(self.cancel(&run_id), until));
-            self.state = State::Running(Box::new(Running { turn, phase }));
+            self.go_on(turn, phase);
             return;
         }
         self.end_turn(turn, end::refusal(error, exchange.status), now);
     }
 
     /// What came for the sign-in that a 401 made necessary.
-    fn renewal_arrival(&mut self, turn: Turn, mut exchange: Exchange, arrival: Arrival<'_>, now: Millis) {
+    fn renewal_arrival(
+        &mut self,
+        turn: Box<Turn>,
+        mut exchange: Exchange,
+        arrival: Arrival<'_>,
+        now: Millis,
+    ) {
         match exchange.take(arrival) {
             None => {
                 let phase = Phase::SignIn(SignIn::Server(exchange));
-                self.state = State::Running(Box::new(Running { turn, phase }));
+                self.go_on(turn, phase);
             }
             Some(result) => {
                 let result = self.signed_in(&exchange, result);
@@ -105,7 +116,12 @@ impl Session {
     }
 
     /// The same request once more with new credentials, or the end.
-    pub(super) fn credentials_renewed(&mut self, turn: Turn, result: Result<(), ErrorInfo>, now: Millis) {
+    pub(super) fn credentials_renewed(
+        &mut self,
+        turn: Box<Turn>,
+        result: Result<(), ErrorInfo>,
+        now: Millis,
+    ) {
         match result {
             Ok(()) => self.post(turn, now),
             Err(error) => self.end_turn(turn, end::refusal(error, 401), now),
@@ -113,7 +129,7 @@ impl Session {
     }
 
     /// Takes every whole event that is there.
-    fn read(&mut self, mut turn: Turn, fetch: FetchId, mut stream: Box<Stream>, now: Millis) {
+    fn read(&mut self, mut turn: Box<Turn>, fetch: FetchId, mut stream: Box<Stream>, now: Millis) {
         loop {
             match stream.next() {
                 Ok(None) => return self.stream_on(turn, fetch, stream, now),
@@ -133,10 +149,10 @@ impl Session {
     }
 
     /// The stream goes on; silence from now on counts.
-    fn stream_on(&mut self, turn: Turn, fetch: FetchId, stream: Box<Stream>, now: Millis) {
+    fn stream_on(&mut self, turn: Box<Turn>, fetch: FetchId, stream: Box<Stream>, now: Millis) {
         let until = now.saturating_add(self.config.timing.heartbeat);
         let phase = Phase::Streaming { fetch, until, stream };
-        self.state = State::Running(Box::new(Running { turn, phase }));
+        self.go_on(turn, phase);
     }
 
     /// The run behind this stream is over: the server closes it, or it is dropped,
@@ -180,7 +196,7 @@ impl Session {
     /// Ends a turn whose run may still be at work. The server is left to finish it,
     /// as with every reader that goes away, until the next message finds it in the
     /// way.
-    fn give_up(&mut self, turn: Turn, error: ErrorInfo, now: Millis) {
+    fn give_up(&mut self, turn: Box<Turn>, error: ErrorInfo, now: Millis) {
         if self.config.protocol == Protocol::Mindset {
             self.transcript.given_up = Some(turn.run_id.clone());
         }

@@ -42,7 +42,7 @@ pub(super) fn refusal(error: ErrorInfo, status: u16) -> Ending {
 
 impl Session {
     /// A run ended by the server's word: the turn goes on or ends with it.
-    pub(super) fn run_ended(&mut self, turn: Turn, stream: Stream, end: RunEnd, now: Millis) {
+    pub(super) fn run_ended(&mut self, turn: Box<Turn>, stream: Stream, end: RunEnd, now: Millis) {
         let (outcome, bound, effects) = match end {
             RunEnd::Finished { outcome, bound, effects } => (outcome, bound, effects),
             RunEnd::Failed(ending) => {
@@ -79,20 +79,13 @@ impl Session {
     }
 
     /// Ends the turn; the promise comes after idle, or before the next turn.
-    pub(super) fn end_turn(&mut self, turn: Turn, ending: Ending, now: Millis) {
-        let mut result = TurnResult {
-            status: TurnStatus::Finished,
-            text: self.transcript.last_answer(turn.from).map(|row| row.content.clone()),
-            conversation_id: self.transcript.thread_id.clone().unwrap_or_default(),
-            run_id: turn.id.clone(),
-            error: None,
-            bound: None,
-        };
+    pub(super) fn end_turn(&mut self, turn: Box<Turn>, ending: Ending, now: Millis) {
+        let mut result = self.result(&turn, TurnStatus::Finished);
         let send = turn.send;
         match ending {
             Ending::Finished { bound } => {
                 result.bound = bound;
-                self.complete(turn, bound);
+                self.complete(*turn, bound);
             }
             Ending::Failed { error, reason, effects } => {
                 result.status = TurnStatus::Error;
@@ -129,7 +122,7 @@ impl Session {
         }
     }
 
-    fn fail(&mut self, turn: Turn, error: &ErrorInfo, reason: Reason, effects: Vec<Value>) {
+    fn fail(&mut self, turn: Box<Turn>, error: &ErrorInfo, reason: Reason, effects: Vec<Value>) {
         let status =
             if reason == Reason::Interrupted { MessageStatus::Interrupted } else { MessageStatus::Error };
         self.mark_answer(&turn, status);
@@ -146,7 +139,7 @@ impl Session {
         self.transcript.failed = Some(Failed { message: turn.message, from: turn.from });
     }
 
-    fn stopped(&mut self, turn: Turn, effects: Vec<Value>) {
+    fn stopped(&mut self, turn: Box<Turn>, effects: Vec<Value>) {
         self.mark_answer(&turn, MessageStatus::Stopped);
         self.out.runtime(RuntimeEvent::RunError(RunError {
             message: "The answer was stopped.".to_owned(),
@@ -167,14 +160,18 @@ impl Session {
 
     /// The promise of a turn whose session is over.
     pub(super) fn settle_aborted(&mut self, turn: &Turn) {
-        let result = TurnResult {
-            status: TurnStatus::Aborted,
+        let result = self.result(turn, TurnStatus::Aborted);
+        self.out.settle(turn.send, result);
+    }
+
+    fn result(&self, turn: &Turn, status: TurnStatus) -> TurnResult {
+        TurnResult {
+            status,
             text: self.transcript.last_answer(turn.from).map(|row| row.content.clone()),
             conversation_id: self.transcript.thread_id.clone().unwrap_or_default(),
             run_id: turn.id.clone(),
             error: None,
             bound: None,
-        };
-        self.out.settle(turn.send, result);
+        }
     }
 }

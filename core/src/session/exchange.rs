@@ -3,6 +3,7 @@
 
 use super::{FetchFailure, FetchId};
 use crate::Millis;
+use crate::json::cut;
 
 /// More of an answer that is no stream is not kept, in bytes.
 const BODY_LIMIT: usize = 64 * 1024;
@@ -52,6 +53,6 @@ impl Exchange {
 
 /// Whether a content type names an event stream, parameters aside.
 pub(super) fn is_event_stream(content_type: &str) -> bool {
-    let kind = content_type.split(';').next().unwrap_or("").trim();
-    kind.eq_ignore_ascii_case("text/event-stream")
+    let (kind, _) = cut(content_type, b';');
+    kind.trim().eq_ignore_ascii_case("text/event-stream")
 }

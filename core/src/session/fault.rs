@@ -3,11 +3,11 @@
 use super::FetchFailure;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::Reason;
-use crate::json::{concat, digits};
+use crate::json::{concat, digits, lossy};
 
 /// The server answered a request with something that is not what was asked for.
 pub(super) fn refused(status: u16, content_type: &str, body: &[u8]) -> ErrorInfo {
-    let body = String::from_utf8_lossy(body);
+    let body = lossy(body);
     if let Some(info) = ErrorInfo::from_body(&body, status) {
         return info;
     }
@@ -104,14 +104,21 @@ pub(super) fn code(reason: Reason) -> ErrorCode {
 /// be recognised in a message without filling it.
 fn excerpt(text: &str) -> String {
     let mut out = String::new();
-    let mut words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty());
-    let mut room = 60;
-    while let Some(word) = words.next().filter(|_| room > 0) {
-        if !out.is_empty() {
+    let (mut room, mut gap) = (60, 0);
+    for c in text.chars() {
+        if c.is_whitespace() || c.is_control() {
+            gap = usize::from(!out.is_empty());
+            continue;
+        }
+        if room <= gap {
+            break;
+        }
+        if gap > 0 {
             out.push(' ');
         }
-        out.extend(word.chars().take(room));
-        room = room.saturating_sub(word.chars().count() + 1);
+        out.push(c);
+        room -= gap + 1;
+        gap = 0;
     }
     out
 }

@@ -107,7 +107,7 @@ pub(super) fn busy() -> Refused {
 }
 
 fn check_text(text: &str) -> Result<(), Refused> {
-    if text.trim().is_empty() {
+    if text.chars().all(char::is_whitespace) {
         let message = "The message is empty. Send a text with at least one visible character.";
         return Err(ErrorInfo::new(ErrorCode::InvalidRequest, message));
     }

@@ -8,7 +8,7 @@ use super::transcript::Transcript;
 use super::{Config, DomEvent, FetchId, Output, Protocol, Session, Token};
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
-use crate::json::{self, Value};
+use crate::json;
 use crate::view::{Activity, Notice, NoticeAction};
 
 impl Session {
@@ -109,14 +109,13 @@ impl Session {
         result: Result<(), super::FetchFailure>,
     ) -> Result<(), ErrorInfo> {
         result.map_err(|failure| fault::unreachable(&failure))?;
-        let text = String::from_utf8_lossy(&exchange.body);
-        let body = json::parse(&text).unwrap_or_default();
-        let token = body.get("authToken").and_then(Value::as_str);
+        let body = json::parse(&json::lossy(&exchange.body)).unwrap_or_default();
+        let token = body.str("authToken");
         let Some(token) = token.filter(|_| (200..300).contains(&exchange.status)) else {
             return Err(fault::refused(exchange.status, &exchange.content_type, &exchange.body));
         };
         self.token = Some(Token::new(token));
-        let key = body.get("anonymousKey").and_then(Value::as_str);
+        let key = body.str("anonymousKey");
         if let Some(key) = key.filter(|key| self.anonymous_key.as_deref() != Some(key)) {
             self.anonymous_key = Some(key.to_owned());
             self.out.push(Output::StoreAnonymousKey(key.to_owned()));

@@ -58,7 +58,7 @@ pub(super) enum SignIn {
 
 /// A turn that runs.
 pub(super) struct Running {
-    pub(super) turn: Turn,
+    pub(super) turn: Box<Turn>,
     pub(super) phase: Phase,
 }
 
@@ -109,7 +109,7 @@ pub(super) struct Turn {
 
 /// A turn that was stopped while the server still works on it.
 pub(super) struct Stopping {
-    pub(super) turn: Turn,
+    pub(super) turn: Box<Turn>,
     pub(super) fetch: FetchId,
     /// When it is given up.
     pub(super) until: Millis,

@@ -69,15 +69,13 @@ impl Transcript {
     /// Takes the answer rows of a failed turn out and gives their ids.
     pub(super) fn remove_answers(&mut self, from: usize) -> Vec<String> {
         let mut removed = Vec::new();
-        let mut at = 0;
-        self.rows.retain(|row| {
-            let gone = at >= from && row.role == Author::Assistant;
-            at += 1;
-            if gone {
-                removed.push(row.id.clone());
+        for (at, row) in std::mem::take(&mut self.rows).into_iter().enumerate() {
+            if at >= from && row.role == Author::Assistant {
+                removed.push(row.id);
+            } else {
+                self.rows.push(row);
             }
-            !gone
-        });
+        }
         removed
     }
 

@@ -4,7 +4,7 @@
 use super::exchange::Exchange;
 use super::queue::{self, Kept};
 use super::request::{self, Request};
-use super::state::{Phase, Running, State, Turn};
+use super::state::{Phase, State, Turn};
 use super::stream::{self, Stream};
 use super::{DomEvent, Protocol, Refused, SendId, Session};
 use crate::Millis;
@@ -37,7 +37,7 @@ impl Session {
                 Vec::new()
             }
         };
-        let turn = Turn {
+        let turn = Box::new(Turn {
             send,
             id: run_id.clone(),
             run_id,
@@ -51,7 +51,7 @@ impl Session {
             started: false,
             announced: false,
             usage: Vec::new(),
-        };
+        });
         self.post(turn, now);
     }
 
@@ -73,18 +73,18 @@ impl Session {
     }
 
     /// Posts the current run of `turn` and waits for its answer.
-    pub(super) fn post(&mut self, mut turn: Turn, now: Millis) {
+    pub(super) fn post(&mut self, mut turn: Box<Turn>, now: Millis) {
         turn.run_from = self.transcript.rows.len();
         turn.started = false;
         self.out.activity(Activity::Waiting);
         let body = self.run_input(&turn);
         let fetch = self.out.fetch(Request::run(&self.config, self.token.as_ref(), body));
         let phase = Phase::Posted(Exchange::new(fetch, now.saturating_add(self.config.timing.request)));
-        self.state = State::Running(Box::new(Running { turn, phase }));
+        self.go_on(turn, phase);
     }
 
     /// Answers the calls that a run left to the page, in the next run of the turn.
-    pub(super) fn carry_on(&mut self, mut turn: Turn, stream: Stream, calls: Vec<String>, now: Millis) {
+    pub(super) fn carry_on(&mut self, mut turn: Box<Turn>, stream: Stream, calls: Vec<String>, now: Millis) {
         let mut answers = Vec::new();
         for id in calls {
             let name = stream.call(&id).and_then(|call| call.get("function")?.str("name")).unwrap_or("");
