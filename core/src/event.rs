@@ -278,9 +278,11 @@ impl RuntimeEvent {
             }
             RuntimeEvent::RunError(e) => e.write(&mut o),
             RuntimeEvent::Complete { messages, conversation_id, bound, usage, .. } => {
-                let messages = messages.get(from..).unwrap_or_default();
-                let messages = messages.iter().map(ChatMessage::to_json).collect();
-                o.insert("messages", Value::Array(messages));
+                let mut list = Vec::new();
+                for message in messages.get(from..).unwrap_or_default() {
+                    list.push(message.to_json());
+                }
+                o.insert("messages", Value::Array(list));
                 o.insert("conversationId", conversation_id);
                 o.insert_some("bound", bound.map(Bound::to_json));
                 o.insert_some("usage", usage.clone());
@@ -300,7 +302,7 @@ impl RunError {
         }
         o.insert("retryable", self.retryable);
         if !self.effects.is_empty() {
-            o.insert("effects", self.effects.clone());
+            o.insert("effects", Value::Array(self.effects.clone()));
         }
     }
 }

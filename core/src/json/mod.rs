@@ -152,6 +152,14 @@ impl Value {
         self.as_object()?.get(key)
     }
 
+    /// The member `key` of an object, to change it.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        match self {
+            Value::Object(o) => o.get_mut(key),
+            _ => None,
+        }
+    }
+
     /// The member `key` of an object if it is a string.
     pub fn str(&self, key: &str) -> Option<&str> {
         self.as_object()?.str(key)

@@ -6,7 +6,7 @@ use super::transcript::UserMessage;
 use super::{FetchId, SendId};
 use crate::Millis;
 use crate::error::ErrorCode;
-use crate::json::{Object, Value};
+use crate::json::Value;
 
 /// The state.
 #[derive(Default)]
@@ -95,7 +95,7 @@ pub(super) struct Turn {
     /// Where the rows of the current run begin.
     pub(super) run_from: usize,
     /// New messages of the current run, for a server that stores.
-    pub(super) news: Vec<Object>,
+    pub(super) news: Vec<Value>,
     /// Runs so far.
     pub(super) runs: u64,
     /// Whether credentials were renewed for the current run.

@@ -16,20 +16,26 @@ pub(super) struct Stream {
     order: Order,
     ready: std::vec::IntoIter<Reading>,
     /// Assistant and tool messages of this run as the wire has them, oldest first.
-    pub(super) said: Vec<Object>,
+    pub(super) said: Vec<Value>,
     /// Server message id to row id, where they differ.
-    aliases: Vec<(String, String)>,
+    aliases: Object,
     /// Streamed messages that are not the agent's words.
-    muted: Vec<String>,
+    muted: Object,
 }
 
 /// A message as the wire has it.
-pub(super) fn message(id: &str, role: &str, content: &str) -> Object {
-    crate::object! { "id": id, "role": role, "content": content }
+pub(super) fn message(id: &str, role: &str, content: &str) -> Value {
+    Value::Object(crate::object! { "id": id, "role": role, "content": content })
+}
+
+/// The answer to a call as the wire has it.
+pub(super) fn answer(id: &str, content: &str, call: &str) -> Value {
+    let role = "tool";
+    Value::Object(crate::object! { "id": id, "role": role, "content": content, "toolCallId": call })
 }
 
 /// The calls of a message.
-pub(super) fn calls(message: &Object) -> &[Value] {
+pub(super) fn calls(message: &Value) -> &[Value] {
     message.get("toolCalls").and_then(Value::as_array).unwrap_or_default()
 }
 
@@ -37,7 +43,7 @@ fn call_id(call: &Value) -> &str {
     call.str("id").unwrap_or("")
 }
 
-fn is_assistant(message: &Object) -> bool {
+fn is_assistant(message: &Value) -> bool {
     message.str("role") == Some("assistant")
 }
 
@@ -48,8 +54,8 @@ impl Stream {
             order: Order::new(),
             ready: Vec::new().into_iter(),
             said: Vec::new(),
-            aliases: Vec::new(),
-            muted: Vec::new(),
+            aliases: Object::new(),
+            muted: Object::new(),
         }
     }
 
@@ -87,17 +93,17 @@ impl Stream {
 
     /// The row that the server's message `id` is shown in.
     pub(super) fn row_id<'a>(&'a self, id: &'a str) -> &'a str {
-        self.aliases.iter().rfind(|(theirs, _)| theirs == id).map_or(id, |(_, ours)| ours)
+        self.aliases.str(id).unwrap_or(id)
     }
 
     /// Shows the server's message `id` under another name.
     pub(super) fn alias(&mut self, id: &str, row: String) {
-        self.aliases.push((id.to_owned(), row));
+        self.aliases.insert(id, row);
     }
 
     /// Whether the message `id` is something else than the agent's words.
     pub(super) fn is_muted(&self, id: &str) -> bool {
-        self.muted.iter().any(|m| m == id)
+        self.muted.get(id).is_some()
     }
 
     /// Takes down what an event says, for the history and the open calls.
@@ -108,7 +114,7 @@ impl Stream {
                 if is_agents(event) {
                     self.said.push(message(self.row_id(id), "assistant", ""));
                 } else {
-                    self.muted.push(id.to_owned());
+                    self.muted.insert(id, true);
                 }
             }
             "TEXT_MESSAGE_CONTENT" => {
@@ -128,12 +134,11 @@ impl Stream {
             }
             "TOOL_CALL_ARGS" => self.add_arguments(event.str("toolCallId"), event.str("delta")),
             "TOOL_CALL_RESULT" => {
-                let content = event.get("content");
-                let text = content.map(|c| c.as_str().map_or_else(|| c.text(), str::to_owned));
-                let mut message = message(event.str("messageId"), "tool", "");
-                message.insert_some("content", text);
-                message.insert("toolCallId", event.str("toolCallId"));
-                self.said.push(message);
+                let content = match event.get("content") {
+                    Some(Value::String(text)) => text.clone(),
+                    content => content.map(Value::text).unwrap_or_default(),
+                };
+                self.said.push(answer(event.str("messageId"), &content, event.str("toolCallId")));
             }
             "MESSAGES_SNAPSHOT" => {
                 self.note_snapshot(event.get("messages").and_then(Value::as_array).unwrap_or_default());
@@ -145,8 +150,8 @@ impl Stream {
     fn add_arguments(&mut self, id: &str, delta: &str) {
         for message in self.said.iter_mut().rev() {
             let Some(Value::Array(calls)) = message.get_mut("toolCalls") else { continue };
-            if let Some(Value::Object(call)) = calls.iter_mut().find(|call| call_id(call) == id) {
-                if let Some(Value::Object(function)) = call.get_mut("function") {
+            if let Some(call) = calls.iter_mut().find(|call| call_id(call) == id) {
+                if let Some(function) = call.get_mut("function") {
                     append(function, "arguments", delta);
                 }
                 return;
@@ -158,26 +163,24 @@ impl Stream {
     fn add_call(&mut self, call: Value, parent: Option<&str>) {
         let parent = parent.map(|id| self.row_id(id).to_owned());
         let speaker = match &parent {
-            Some(id) => self.said.iter_mut().rfind(|m| m.str("id") == Some(id) && is_assistant(m)),
-            None => self.said.last_mut().filter(|m| is_assistant(m)),
+            Some(id) => self.said.iter().rposition(|m| m.str("id") == Some(id) && is_assistant(m)),
+            None => self.said.len().checked_sub(1).filter(|_| self.said.last().is_some_and(is_assistant)),
         };
-        if let Some(message) = speaker {
-            if let Some(Value::Array(calls)) = message.get_mut("toolCalls") {
-                calls.push(call);
-            } else {
-                message.insert("toolCalls", vec![call]);
-            }
-            return;
+        let at = speaker.unwrap_or(self.said.len());
+        if speaker.is_none() {
+            self.said.push(message(parent.as_deref().unwrap_or(call_id(&call)), "assistant", ""));
         }
-        let mut message = message(parent.as_deref().unwrap_or(call_id(&call)), "assistant", "");
-        message.insert("toolCalls", vec![call]);
-        self.said.push(message);
+        let Some(Value::Object(message)) = self.said.get_mut(at) else { return };
+        match message.get_mut("toolCalls") {
+            Some(Value::Array(calls)) => calls.push(call),
+            _ => message.insert("toolCalls", Value::Array(vec![call])),
+        }
     }
 
     /// Older peers tell calls, and results of their own tools, only in a snapshot.
     fn note_snapshot(&mut self, messages: &[Value]) {
         let from = messages.iter().rposition(|m| m.str("role") == Some("user")).map_or(0, |at| at + 1);
-        for message in messages.get(from..).unwrap_or_default().iter().filter_map(Value::as_object) {
+        for message in messages.get(from..).unwrap_or_default() {
             if is_assistant(message) {
                 let id = self.row_id(message.str("id").unwrap_or("")).to_owned();
                 for call in calls(message) {
@@ -193,7 +196,12 @@ impl Stream {
 
     /// The call `id` of this run.
     pub(super) fn call(&self, id: &str) -> Option<&Value> {
-        self.said.iter().flat_map(calls).find(|call| call_id(call) == id)
+        for message in &self.said {
+            if let Some(call) = calls(message).iter().find(|call| call_id(call) == id) {
+                return Some(call);
+            }
+        }
+        None
     }
 
     fn is_answered(&self, id: &str) -> bool {
@@ -208,12 +216,17 @@ impl Stream {
             return open;
         }
         let pending = outcome.and_then(|outcome| outcome.get("pendingToolCallIds")?.as_array());
-        for id in pending.unwrap_or_default().iter().filter_map(Value::as_str) {
-            open.push(id.to_owned());
+        for id in pending.unwrap_or_default() {
+            open.push(id.as_str().unwrap_or("").to_owned());
         }
-        if open.is_empty() {
-            for id in self.said.iter().flat_map(calls).map(call_id).filter(|id| !self.is_answered(id)) {
-                open.push(id.to_owned());
+        if !open.is_empty() {
+            return open;
+        }
+        for message in &self.said {
+            for call in calls(message) {
+                if !self.is_answered(call_id(call)) {
+                    open.push(call_id(call).to_owned());
+                }
             }
         }
         open
@@ -226,7 +239,7 @@ pub(super) fn is_agents(start: &Reading) -> bool {
 }
 
 /// Adds text to a member that is a string.
-fn append(object: &mut Object, key: &str, text: &str) {
+fn append(object: &mut Value, key: &str, text: &str) {
     if let Some(Value::String(all)) = object.get_mut(key) {
         all.push_str(text);
     }

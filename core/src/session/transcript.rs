@@ -1,7 +1,7 @@
 //! The conversation as this page knows it: the transcript people see, and for a
 //! server that stores nothing the whole history it must be sent.
 
-use super::stream::{calls, message};
+use super::stream::message;
 use crate::Millis;
 use crate::event::{Author, ChatMessage, MessageStatus};
 use crate::json::{self, Object, Value};
@@ -16,7 +16,7 @@ pub(super) struct Transcript {
     /// What people see, oldest first.
     pub(super) rows: Vec<ChatMessage>,
     /// What a server without a store is sent, oldest first.
-    pub(super) history: Vec<Object>,
+    pub(super) history: Vec<Value>,
     /// The last turn, if it can be sent again.
     pub(super) failed: Option<Failed>,
     /// The run of a turn that ended here, while the server may still work on it.
@@ -91,29 +91,30 @@ impl Transcript {
     /// Puts what was said in a run, and the page's answers to its calls, into the
     /// history. A call without a result would make the server refuse every later
     /// message, so it is left out, and what is empty then as well.
-    pub(super) fn remember_run(&mut self, said: Vec<Object>, answers: Vec<Object>) {
+    pub(super) fn remember_run(&mut self, said: Vec<Value>, answers: Vec<Value>) {
         let mut all = said;
         all.extend(answers);
-        let mut answered = Vec::new();
+        let mut answered = Object::new();
         for id in all.iter().filter_map(|message| message.str("toolCallId")) {
-            answered.push(id.to_owned());
+            answered.insert(id, true);
         }
         for mut message in all {
-            let mut kept = Vec::new();
-            for call in calls(&message) {
-                if call.str("id").is_some_and(|id| answered.iter().any(|a| a == id)) {
-                    kept.push(call.clone());
+            let Value::Object(object) = &mut message else { continue };
+            if let Some(Value::Array(calls)) = object.remove("toolCalls") {
+                let mut kept = Vec::new();
+                for call in calls {
+                    if call.str("id").is_some_and(|id| answered.get(id).is_some()) {
+                        kept.push(call);
+                    }
+                }
+                if !kept.is_empty() {
+                    object.insert("toolCalls", Value::Array(kept));
                 }
             }
-            message.remove("toolCalls");
-            let called = !kept.is_empty();
-            if called {
-                message.insert("toolCalls", Value::Array(kept));
+            if object.str("role") == Some("assistant") && object.str("content") == Some("") {
+                object.remove("content");
             }
-            if message.str("role") == Some("assistant") && message.str("content") == Some("") {
-                message.remove("content");
-            }
-            if called || message.get("content").is_some() {
+            if object.get("toolCalls").is_some() || object.get("content").is_some() {
                 self.history.push(message);
             }
         }
@@ -186,14 +187,14 @@ mod tests {
 
     #[test]
     fn a_call_without_a_result_is_not_remembered() {
-        let mut said = message("a", "assistant", "");
-        let calls_made = ["c1", "c2"].map(|id| Value::from(crate::object! { "id": id }));
-        said.insert("toolCalls", calls_made.to_vec());
-        let mut result = message("t", "tool", "ok");
-        result.insert("toolCallId", "c2");
+        let said = crate::json::parse(
+            r#"[{"id":"a","role":"assistant","content":"","toolCalls":[{"id":"c1"},{"id":"c2"}]},
+                {"id":"t","role":"tool","content":"ok","toolCallId":"c2"}]"#,
+        );
+        let Ok(Value::Array(said)) = said else { unreachable!() };
         let mut transcript = Transcript::default();
-        transcript.remember_run(vec![said, result], Vec::new());
-        let history: Vec<_> = transcript.history.iter().map(Object::to_string).collect();
+        transcript.remember_run(said, Vec::new());
+        let history: Vec<_> = transcript.history.iter().map(Value::text).collect();
         assert_eq!(
             history,
             [

@@ -89,10 +89,11 @@ impl Session {
         for id in calls {
             let name = stream.call(&id).and_then(|call| call.get("function")?.str("name")).unwrap_or("");
             let text = concat(&["The page offers no tool named `", name, "`. Answer without it."]);
-            let mut message = stream::message(&self.ids.next_id(), "tool", &text);
-            message.insert("toolCallId", id);
-            message.insert("error", text);
-            answers.push(message);
+            let mut answer = stream::answer(&self.ids.next_id(), &text, &id);
+            if let Value::Object(answer) = &mut answer {
+                answer.insert("error", text);
+            }
+            answers.push(answer);
         }
         match self.config.protocol {
             Protocol::Mindset => turn.news = answers,
@@ -115,14 +116,13 @@ impl Session {
             Protocol::Mindset => &turn.news,
             Protocol::AgUi => &self.transcript.history,
         };
-        let messages = messages.iter().cloned().map(Value::Object).collect();
         // Servers older than 1.0 demand the lists and `state` even if empty.
         let input = crate::object! {
             "threadId": self.transcript.thread_id.as_deref().unwrap_or(""),
             "runId": &turn.run_id,
             "protocolVersion": PROTOCOL_VERSION,
             "state": Object::new(),
-            "messages": Value::Array(messages),
+            "messages": Value::Array(messages.clone()),
             "forwardedProps": props,
             "tools": Value::Array(Vec::new()),
             "context": Value::Array(Vec::new()),
