@@ -1,7 +1,7 @@
 //! The answer to a run: new credentials after a 401, a refusal, or the stream.
 
 use super::end::{self, Ending};
-use super::exchange::{self, Arrival, Exchange};
+use super::exchange::{Arrival, Exchange};
 use super::fault;
 use super::state::{Phase, Running, SignIn, State, Turn};
 use super::stream::Stream;
@@ -17,32 +17,48 @@ impl Session {
         arrival: Arrival<'_>,
         now: Millis,
     ) {
-        let Running { turn, phase } = running;
-        match phase {
-            Phase::SignIn(SignIn::Server(exchange)) if exchange.fetch == fetch => {
-                self.renewal_arrival(turn, exchange, arrival, now);
+        let Running { turn, mut phase } = running;
+        let ended = match &mut phase {
+            Phase::Streaming { fetch: ours, .. } if *ours == fetch => {
+                return self.streaming_arrival(turn, phase, arrival, now);
             }
-            Phase::Posted(exchange) if exchange.fetch == fetch => {
-                self.posted_arrival(turn, exchange, arrival, now);
+            Phase::Posted(exchange) if exchange.fetch == fetch && exchange.opens_stream(&arrival) => {
+                self.transcript.given_up = None;
+                return self.stream_on(turn, fetch, Box::new(Stream::new()), now);
             }
-            Phase::Clearing(mut exchange) if exchange.fetch == fetch => {
-                if exchange.take(arrival).is_some() {
-                    return self.post(turn, now);
-                }
-                self.go_on(turn, Phase::Clearing(exchange));
+            Phase::SignIn(SignIn::Server(exchange)) | Phase::Posted(exchange) | Phase::Clearing(exchange)
+                if exchange.fetch == fetch =>
+            {
+                exchange.take(arrival)
             }
-            Phase::Streaming { fetch: ours, mut stream, .. } if ours == fetch => match arrival {
-                Arrival::Bytes(bytes) => {
-                    stream.push(bytes);
-                    self.read(turn, fetch, stream, now);
-                }
-                Arrival::End(_) => {
-                    self.remember(*stream);
-                    self.give_up(turn, fault::cut_off(), now);
-                }
-                Arrival::Head { .. } => self.stream_on(turn, fetch, stream, now),
-            },
-            phase => self.go_on(turn, phase),
+            _ => None,
+        };
+        match (phase, ended) {
+            (Phase::SignIn(SignIn::Server(exchange)), Some(result)) => {
+                let result = self.signed_in(&exchange, result);
+                self.credentials_renewed(turn, result, now);
+            }
+            (Phase::Posted(_), Some(Err(failure))) => {
+                self.give_up(turn, fault::unreachable(&failure), now);
+            }
+            (Phase::Posted(exchange), Some(Ok(()))) => self.refused(turn, &exchange, now),
+            (Phase::Clearing(_), Some(_)) => self.post(turn, now),
+            (phase, _) => self.go_on(turn, phase),
+        }
+    }
+
+    fn streaming_arrival(&mut self, turn: Box<Turn>, phase: Phase, arrival: Arrival<'_>, now: Millis) {
+        let Phase::Streaming { fetch, mut stream, .. } = phase else { return };
+        match arrival {
+            Arrival::Bytes(bytes) => {
+                stream.push(bytes);
+                self.read(turn, fetch, stream, now);
+            }
+            Arrival::End(_) => {
+                self.remember(*stream);
+                self.give_up(turn, fault::cut_off(), now);
+            }
+            Arrival::Head { .. } => self.stream_on(turn, fetch, stream, now),
         }
     }
 
@@ -50,25 +66,6 @@ impl Session {
     #[inline(never)]
     pub(super) fn go_on(&mut self, turn: Box<Turn>, phase: Phase) {
         self.state = State::Running(Box::new(Running { turn, phase }));
-    }
-
-    /// What came for a run of which the answer is not known to be a stream.
-    fn posted_arrival(&mut self, turn: Box<Turn>, mut exchange: Exchange, arrival: Arrival<'_>, now: Millis) {
-        if let Arrival::Head { status: 200, content_type } = arrival
-            && exchange.status == 0
-            && exchange::is_event_stream(content_type)
-        {
-            self.transcript.given_up = None;
-            return self.stream_on(turn, exchange.fetch, Box::new(Stream::new()), now);
-        }
-        match exchange.take(arrival) {
-            None => {
-                let phase = Phase::Posted(exchange);
-                self.go_on(turn, phase);
-            }
-            Some(Err(failure)) => self.give_up(turn, fault::unreachable(&failure), now),
-            Some(Ok(())) => self.refused(turn, &exchange, now),
-        }
     }
 
     /// The answer to a run is no stream.
@@ -93,26 +90,6 @@ impl Session {
             return;
         }
         self.end_turn(turn, end::refusal(error, exchange.status), now);
-    }
-
-    /// What came for the sign-in that a 401 made necessary.
-    fn renewal_arrival(
-        &mut self,
-        turn: Box<Turn>,
-        mut exchange: Exchange,
-        arrival: Arrival<'_>,
-        now: Millis,
-    ) {
-        match exchange.take(arrival) {
-            None => {
-                let phase = Phase::SignIn(SignIn::Server(exchange));
-                self.go_on(turn, phase);
-            }
-            Some(result) => {
-                let result = self.signed_in(&exchange, result);
-                self.credentials_renewed(turn, result, now);
-            }
-        }
     }
 
     /// The same request once more with new credentials, or the end.
@@ -167,12 +144,17 @@ impl Session {
     /// Drops the request that a phase waits for.
     pub(super) fn abort_phase(&mut self, phase: &Phase) {
         match phase {
-            Phase::SignIn(SignIn::Server(exchange)) | Phase::Posted(exchange) => {
-                self.out.abort(exchange.fetch);
-            }
+            Phase::SignIn(sign_in) => self.abort_sign_in(sign_in),
+            Phase::Posted(exchange) => self.out.abort(exchange.fetch),
             Phase::Streaming { fetch, .. } => self.out.abort(*fetch),
             // A cancel may go on: nobody wants that run.
-            Phase::SignIn(SignIn::Page) | Phase::Clearing(_) => {}
+            Phase::Clearing(_) => {}
+        }
+    }
+
+    pub(super) fn abort_sign_in(&mut self, sign_in: &SignIn) {
+        if let SignIn::Server(exchange) = sign_in {
+            self.out.abort(exchange.fetch);
         }
     }
 

@@ -49,10 +49,18 @@ impl Exchange {
         }
         None
     }
+
+    /// Whether the answer turns out to be an event stream.
+    pub(super) fn opens_stream(&self, arrival: &Arrival<'_>) -> bool {
+        self.status == 0 && arrival.is_stream()
+    }
 }
 
-/// Whether a content type names an event stream, parameters aside.
-pub(super) fn is_event_stream(content_type: &str) -> bool {
-    let (kind, _) = cut(content_type, b';');
-    kind.trim().eq_ignore_ascii_case("text/event-stream")
+impl Arrival<'_> {
+    /// Whether this is the head of an event stream, parameters of its type aside.
+    pub(super) fn is_stream(&self) -> bool {
+        let Arrival::Head { status: 200, content_type } = self else { return false };
+        let (kind, _) = cut(content_type, b';');
+        kind.trim().eq_ignore_ascii_case("text/event-stream")
+    }
 }

@@ -38,12 +38,12 @@ impl Session {
     /// The page's answer to `NeedToken`.
     pub(super) fn handle_token(&mut self, result: Result<Token, ErrorInfo>, now: Millis) {
         match std::mem::replace(&mut self.state, State::Idle) {
-            State::Starting(Starting { sign_in: SignIn::Page, attempt }) => match result {
+            State::Starting(starting) if matches!(starting.sign_in, SignIn::Page) => match result {
                 Ok(token) => {
                     self.token = Some(token);
                     self.ready(now);
                 }
-                Err(error) => self.start_failed(error, attempt, now),
+                Err(error) => self.start_failed(error, starting.attempt, now),
             },
             State::Running(running) if matches!(running.phase, Phase::SignIn(SignIn::Page)) => {
                 let result = result.map(|token| self.token = Some(token));
@@ -63,7 +63,7 @@ impl Session {
             return self.ready(now);
         }
         let sign_in = self.sign_in(false, now);
-        self.state = State::Starting(Starting { sign_in, attempt });
+        self.state = State::Starting(Box::new(Starting { sign_in, attempt }));
     }
 
     /// Asks for credentials; `fresh` means that those at hand were refused.
@@ -79,7 +79,7 @@ impl Session {
 
     pub(super) fn starting_arrival(
         &mut self,
-        mut starting: Starting,
+        mut starting: Box<Starting>,
         fetch: FetchId,
         arrival: Arrival<'_>,
         now: Millis,
@@ -131,7 +131,7 @@ impl Session {
             told: Some(error.code),
         };
         let until = error.retryable.then(|| now.saturating_add(attempt.pause));
-        self.state = State::Failed(StartFailed { until, next });
+        self.state = State::Failed(Box::new(StartFailed { until, next }));
         if attempt.told != Some(error.code) {
             self.out.event(DomEvent::Error(error.clone()));
         }
@@ -159,9 +159,7 @@ impl Session {
             self.out.abort(fetch);
         }
         match std::mem::take(&mut self.state) {
-            State::Starting(Starting { sign_in: SignIn::Server(exchange), .. }) => {
-                self.out.abort(exchange.fetch);
-            }
+            State::Starting(starting) => self.abort_sign_in(&starting.sign_in),
             State::Running(running) => {
                 self.abort_phase(&running.phase);
                 self.settle_aborted(&running.turn);

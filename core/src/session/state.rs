@@ -15,9 +15,9 @@ pub(super) enum State {
     #[default]
     Unconfigured,
     /// Start-up: credentials are on their way.
-    Starting(Starting),
+    Starting(Box<Starting>),
     /// Start-up failed.
-    Failed(StartFailed),
+    Failed(Box<StartFailed>),
     /// Ready for the next message.
     Idle,
     /// A turn runs.

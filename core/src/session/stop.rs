@@ -2,7 +2,7 @@
 //! too.
 
 use super::end::Ending;
-use super::exchange::{self, Arrival};
+use super::exchange::Arrival;
 use super::request::Request;
 use super::state::{Phase, Running, State, Stopping};
 use super::stream::Stream;
@@ -77,7 +77,7 @@ impl Session {
     /// Waits for the run's last event, and says whether the wait is over.
     fn read_to_end(&mut self, stopping: &mut Stopping, arrival: Arrival<'_>, now: Millis) -> bool {
         match arrival {
-            Arrival::Head { status: 200, content_type } if exchange::is_event_stream(content_type) => {
+            Arrival::Head { .. } if arrival.is_stream() => {
                 stopping.stream.get_or_insert_with(|| Box::new(Stream::new()));
                 return false;
             }

@@ -39,9 +39,7 @@ impl Session {
         }
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Starting(starting) => {
-                if let SignIn::Server(exchange) = &starting.sign_in {
-                    self.out.abort(exchange.fetch);
-                }
+                self.abort_sign_in(&starting.sign_in);
                 self.start_failed(fault::timed_out(), starting.attempt, now);
             }
             State::Failed(failed) => self.connect(failed.next, now),
