@@ -3,7 +3,6 @@
 //! becomes U+FFFD instead of failing a whole stream, and lists nest at most 128
 //! deep so that no input can overflow the stack.
 
-use std::collections::BinaryHeap;
 use std::fmt;
 
 use super::{Number, Object, Value, concat, digits};
@@ -11,9 +10,9 @@ use super::{Number, Object, Value, concat, digits};
 /// Deeper lists and objects are refused.
 const MAX_DEPTH: usize = 128;
 
-/// Objects with more members than this find repeated names when they are whole, so
+/// Objects with more members than this find repeated names through an index, so
 /// that a hostile object costs no quadratic time.
-const WIDE_FROM: usize = 32;
+const INDEX_FROM: usize = 32;
 
 /// Why a text is not JSON, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,10 +242,10 @@ impl Parser<'_> {
             return Err("nested too deep");
         }
         self.at += 1;
-        let mut object = Object::new();
+        let mut members = Members::default();
         self.space();
         if self.eat(b'}') {
-            return Ok(object);
+            return Ok(members.object);
         }
         loop {
             self.space();
@@ -260,14 +259,10 @@ impl Parser<'_> {
             }
             self.space();
             let value = self.value(depth)?;
-            if object.len() < WIDE_FROM {
-                object.insert(&key, value);
-            } else {
-                object.0.push((key, value));
-            }
+            members.add(key, value)?;
             self.space();
             if self.eat(b'}') {
-                return Ok(if object.len() > WIDE_FROM { Object(unite(object.0)) } else { object });
+                return Ok(members.object);
             }
             if !self.eat(b',') {
                 return Err("expected ',' or '}'");
@@ -276,38 +271,73 @@ impl Parser<'_> {
     }
 }
 
-/// The members of a wide object, of those with one name the last value in the
-/// first place.
-fn unite(mut members: Vec<(String, Value)>) -> Vec<(String, Value)> {
-    // Equal names leave the heap one after the other, the last member first. (A
-    // sort would bring 2 KB along for every visitor, a map 5.)
-    let mut names: BinaryHeap<(&str, usize)> = BinaryHeap::new();
-    for (i, (name, _)) in members.iter().enumerate() {
-        names.push((name, i));
+/// The members of an object under way, with an index by hash once there are many.
+/// (A map of the standard library would cost every visitor 5 KB.)
+#[derive(Default)]
+struct Members {
+    object: Object,
+    /// Per hash the number of a member, counted from 1, or 0; a place that is taken
+    /// leads to the next one. At most half full.
+    index: Vec<u32>,
+    /// Taken places met so far.
+    met: usize,
+}
+
+impl Members {
+    fn add(&mut self, key: String, value: Value) -> Parsed<()> {
+        let members = self.object.len();
+        if members < INDEX_FROM {
+            self.object.insert(&key, value);
+            return Ok(());
+        }
+        if members * 2 >= self.index.len() {
+            self.index = vec![0; (members * 4).next_power_of_two()];
+            for number in 0..members {
+                self.find(number, None)?;
+            }
+        }
+        let number = self.find(members, Some(&key))?;
+        match self.object.0.get_mut(number) {
+            Some(old) => old.1 = value,
+            None => self.object.0.push((key, value)),
+        }
+        Ok(())
     }
-    let mut repeated = Vec::new();
-    let mut later = names.pop();
-    while let Some((name, i)) = later {
-        later = names.pop();
-        if let Some((_, earlier)) = later.filter(|(earlier, _)| *earlier == name) {
-            repeated.push((i, earlier));
+
+    /// The member called `key`, or like the member `number`; that number, which is
+    /// put into the index, if there is none.
+    fn find(&mut self, number: usize, key: Option<&str>) -> Parsed<usize> {
+        let name = |at: usize| self.object.0.get(at).map(|(name, _)| name.as_str());
+        let key = key.or_else(|| name(number)).unwrap_or("");
+        let mut place = hash(key);
+        loop {
+            place %= self.index.len();
+            let Some(slot) = self.index.get_mut(place) else { return Ok(number) };
+            if *slot == 0 {
+                *slot = number as u32 + 1;
+                return Ok(number);
+            }
+            let taken = *slot as usize - 1;
+            if name(taken) == Some(key) {
+                return Ok(taken);
+            }
+            place += 1;
+            // Names by chance meet two at most on average.
+            self.met += 1;
+            if self.met > 32 * (number + 100) {
+                return Err("member names that are made to be slow");
+            }
         }
     }
-    for &(later, earlier) in &repeated {
-        let value = members.get_mut(later).map(|(_, value)| std::mem::take(value));
-        if let (Some((_, old)), Some(value)) = (members.get_mut(earlier), value) {
-            *old = value;
-        }
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> usize {
+    let mut hash = 0x811c_9dc5_u32;
+    for byte in text.bytes() {
+        hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     }
-    let mut gone = vec![false; members.len()];
-    for (later, _) in repeated {
-        if let Some(gone) = gone.get_mut(later) {
-            *gone = true;
-        }
-    }
-    let mut gone = gone.into_iter();
-    members.retain(|_| gone.next() != Some(true));
-    members
+    hash as usize
 }
 
 #[cfg(test)]
@@ -373,5 +403,14 @@ mod tests {
         let object = parse(&format!("{{{wide}\"z\":0}}"));
         assert_eq!(object.as_ref().ok().and_then(|o| o.as_object()).map(Object::len), Some(10_001));
         assert_eq!(object.ok().and_then(|o| o.get("k1").and_then(Value::as_u64)), Some(10_001));
+    }
+
+    #[test]
+    fn names_of_one_hash_are_refused() {
+        // Names whose hashes end alike, so that all begin at one place of the index.
+        let alike = (0..4_000_000).map(|i| format!("{i:x}")).filter(|name| hash(name) % 4096 == 7);
+        let text: String = alike.take(900).map(|name| format!("\"{name}\":0,")).collect();
+        let error = parse(&format!("{{{text}\"z\":0}}")).err();
+        assert_eq!(error.map(|e| e.reason), Some("member names that are made to be slow"));
     }
 }
