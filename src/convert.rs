@@ -22,12 +22,12 @@ extern "C" {
 
 /// A plain object.
 pub(crate) fn plain(object: &Object) -> JsValue {
-    to_value(&object.to_string(), false)
+    to_value(&object.text(), false)
 }
 
 /// A plain object, frozen all the way down.
 pub(crate) fn frozen(object: &Object) -> JsValue {
-    to_value(&object.to_string(), true)
+    to_value(&object.text(), true)
 }
 
 /// The member `key` if it is a string.

@@ -2,7 +2,6 @@
 //! loader defines, with a stable `code`.
 
 use mindset_core::error::{ErrorCode, ErrorInfo};
-use mindset_core::json::Object;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(module = "/src/convert.js")]
@@ -17,7 +16,7 @@ extern "C" {
 
 /// The error as something to throw.
 pub(crate) fn mindset_error(info: &ErrorInfo) -> JsValue {
-    to_error(&info.to_json().as_object().map(Object::to_string).unwrap_or_default())
+    to_error(&info.to_json().text())
 }
 
 /// An `invalid-config` error.

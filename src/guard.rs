@@ -8,8 +8,17 @@ pub(crate) fn install() {
         use std::sync::atomic::{AtomicBool, Ordering};
         static SAID: AtomicBool = AtomicBool::new(false);
         if !SAID.swap(true, Ordering::Relaxed) {
-            let text = ["mindset-agent: internal fault: ", &info.to_string()].concat();
-            web_sys::console::error_1(&text.into());
+            let (file, line) = info.location().map_or(("", 0), |place| (place.file(), place.line()));
+            let line = mindset_core::json::digits(line.into());
+            let text = [
+                "mindset-agent: internal fault: ",
+                info.payload_as_str().unwrap_or_default(),
+                " at ",
+                file,
+                ":",
+                &line,
+            ];
+            web_sys::console::error_1(&mindset_core::json::concat(&text).into());
         }
     }));
 }

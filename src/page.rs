@@ -6,6 +6,7 @@ mod token;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use mindset_core::json::concat;
 use mindset_core::session::{Config, Protocol, Timing};
 use wasm_bindgen::prelude::*;
 
@@ -87,17 +88,14 @@ pub fn init(config: &JsValue) -> Result<(), JsValue> {
     let new = Init::of(&given);
     match configuration() {
         Some(old) if old.app_uid == new.app_uid && old.server == new.server => Ok(()),
-        Some(old) => refuse(
-            [
-                "mindset.init was called before, with appUid \"",
-                &old.app_uid,
-                "\" and server ",
-                &old.server,
-                ". A page has one configuration; give elements of another application \
+        Some(old) => refuse(concat(&[
+            "mindset.init was called before, with appUid \"",
+            &old.app_uid,
+            "\" and server ",
+            &old.server,
+            ". A page has one configuration; give elements of another application \
                  their own app-uid and server attributes.",
-            ]
-            .concat(),
-        ),
+        ])),
         None => {
             PAGE.with(|page| page.borrow_mut().init = Some(Rc::new(new)));
             Ok(())

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use gloo_net::http::{Method, RequestBuilder};
 use js_sys::Uint8Array;
+use mindset_core::json::concat;
 use mindset_core::session::{FetchFailure, FetchId, FetchRequest, Input};
 use wasm_bindgen::prelude::*;
 use web_sys::{AbortController, Request, RequestCredentials};
@@ -71,9 +72,11 @@ fn build(request: &FetchRequest) -> Result<(Request, AbortController), String> {
     for (name, value) in &request.headers {
         // The builder panics on these.
         if !is_header_value(value) {
-            return Err(
-                ["the value for the header ", name, " has characters that no header carries"].concat()
-            );
+            return Err(concat(&[
+                "the value for the header ",
+                name,
+                " has characters that no header carries",
+            ]));
         }
         builder = builder.header(name, value);
     }

@@ -1,6 +1,7 @@
 //! The anonymous key in sessionStorage: the only thing the SDK stores. A page
 //! whose storage is closed works too, as somebody new after each reload.
 
+use mindset_core::json::concat;
 use mindset_core::session::Config;
 use wasm_bindgen::prelude::*;
 
@@ -17,5 +18,5 @@ extern "C" {
 
 /// Where the key of this server, application and agent is kept.
 pub(crate) fn key(config: &Config) -> String {
-    ["mindset:anonymous:", &config.server, "|", &config.app_uid, "|", &config.agent_uid].concat()
+    concat(&["mindset:anonymous:", &config.server, "|", &config.app_uid, "|", &config.agent_uid])
 }

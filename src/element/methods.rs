@@ -3,6 +3,7 @@
 
 use js_sys::Function;
 use mindset_core::error::{ErrorCode, ErrorInfo};
+use mindset_core::json::concat;
 use mindset_core::session::{Input, SendOptions};
 use wasm_bindgen::prelude::*;
 
@@ -26,12 +27,12 @@ impl Agent {
     ) -> Result<(), JsValue> {
         let refuse = |message: String| mindset_error(&ErrorInfo::new(ErrorCode::InvalidRequest, message));
         let Some(text) = text.as_string() else {
-            return Err(refuse(["a message is a text; this is ", &convert::shape(text)].concat()));
+            return Err(refuse(concat(&["a message is a text; this is ", &convert::shape(text)])));
         };
         let silent = convert::member(options, "silent");
         if !silent.is_undefined() && !silent.is_null() && silent.as_bool().is_none() {
             let got = convert::shape(&silent);
-            return Err(refuse(["the option silent of a message is true or false; it is ", &got].concat()));
+            return Err(refuse(concat(&["the option silent of a message is true or false; it is ", &got])));
         }
         let options = SendOptions { silent: silent.is_truthy(), when_idle };
         self.refresh();
