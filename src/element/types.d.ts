@@ -69,6 +69,10 @@ export type TokenAnswer = string | { token: string } | { authToken: string };
 
 export interface SessionAnswer {
   token: string;
+  /** The agent of elements that name none. */
+  agentUid?: string;
+  /** Not used yet. */
+  conversationId?: string;
   /** ISO 8601, or milliseconds since the epoch. */
   expiresAt?: string | number;
 }

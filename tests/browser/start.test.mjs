@@ -104,6 +104,21 @@ test("getSession's agentUid is the agent of elements that name none", async () =
   assert.deepEqual((await host.names()).filter((name) => name === 'error'), []);
 });
 
+test('getSession that fails at first is asked again, also where it is to name the agent', async () => {
+  const host = await s.open(s.runtime.page('/', html({
+    elements: '<mindset-agent id="agent"></mindset-agent>',
+    init: null,
+    foot: `<script>window.asked = 0; mindset.init({ appUid: 'acme', timing: { backoffMax: 100 }, getSession: async () => {
+      if ((asked += 1) < 2) throw new Error('not yet');
+      return { token: 'session-1', agentUid: 'concierge' };
+    } })</script>`,
+  })));
+  const error = await host.error();
+  assert.equal(error.code, 'invalid-auth');
+  await host.saw('agent-idle');
+  assert.equal((await host.send('hello')).status, 'finished');
+});
+
 test('fetchAuthentication that throws is asked again with a pause', async () => {
   const host = await s.open(authPage('if (asked < 3) throw new Error("no session yet"); return "page-3";'));
   await host.saw('agent-idle');
