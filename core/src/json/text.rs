@@ -18,21 +18,51 @@ pub(crate) fn cut(text: &str, mark: u8) -> (&str, &str) {
     (text.get(..at).unwrap_or(text), text.get(at + 1..).unwrap_or(""))
 }
 
-/// Bytes as text, with U+FFFD in place of what is no UTF-8.
+/// Bytes as text, each longest piece that is no UTF-8 replaced by one U+FFFD, as
+/// browsers do it.
 pub(crate) fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    let mut out = String::new();
+    let mut rest = bytes;
+    while let Some((&first, mut behind)) = rest.split_first() {
+        // How many bytes follow, and what the first of them may be.
+        let (more, low, high) = match first {
+            0..=0x7f => (0, 0, 0),
+            0xc2..=0xdf => (1, 0x80, 0xbf),
+            0xe0 => (2, 0xa0, 0xbf),
+            0xed => (2, 0x80, 0x9f),
+            0xe1..=0xef => (2, 0x80, 0xbf),
+            0xf0 => (3, 0x90, 0xbf),
+            0xf4 => (3, 0x80, 0x8f),
+            0xf1..=0xf3 => (3, 0x80, 0xbf),
+            _ => (4, 1, 0),
+        };
+        let (mut low, mut high, mut left) = (low, high, more);
+        let mut scalar = if more == 0 { u32::from(first) } else { u32::from(first) & (0x3f >> more) };
+        while left > 0
+            && let Some((&next, after)) = behind.split_first()
+            && (low..=high).contains(&next)
+        {
+            scalar = scalar << 6 | u32::from(next & 0x3f);
+            (low, high, left, behind) = (0x80, 0xbf, left - 1, after);
+        }
+        out.push(if left > 0 { '\u{fffd}' } else { char::from_u32(scalar).unwrap_or('\u{fffd}') });
+        rest = behind;
+    }
+    out
 }
 
 /// A number in decimal digits.
-pub fn digits(mut number: u64) -> String {
+pub fn digits(number: u64) -> String {
     let mut out = String::new();
-    loop {
-        out.insert(0, char::from(b'0' + (number % 10) as u8));
-        number /= 10;
-        if number == 0 {
-            return out;
-        }
+    push_digits(&mut out, number);
+    out
+}
+
+fn push_digits(out: &mut String, number: u64) {
+    if number > 9 {
+        push_digits(out, number / 10);
     }
+    out.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// The number written in decimal digits, if it fits.
@@ -74,6 +104,21 @@ mod tests {
         for (text, before, behind) in [("a:b:c", "a", "b:c"), ("é", "é", ""), (":", "", ""), ("", "", "")] {
             assert_eq!(cut(text, b':'), (before, behind));
         }
-        assert_eq!(lossy(b"a\xffb"), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn broken_text_is_read_as_everybody_does() {
+        let edges = [0, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1];
+        let more = [0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff];
+        let all = || edges.into_iter().chain(more);
+        for (a, b) in all().flat_map(|a| all().map(move |b| (a, b))) {
+            for (c, d) in all().flat_map(|c| all().map(move |d| (c, d))) {
+                for bytes in [&[a, b, c, d, 0x80][..], &[a, b, c, d], &[a, b, c], &[a, b]] {
+                    assert_eq!(lossy(bytes), String::from_utf8_lossy(bytes), "{bytes:x?}");
+                }
+            }
+        }
+        let text = "aé€🙂\u{10ffff}\u{d7ff}\u{e000}";
+        assert_eq!(lossy(text.as_bytes()), text);
     }
 }

@@ -61,6 +61,6 @@ impl Arrival<'_> {
     pub(super) fn is_stream(&self) -> bool {
         let Arrival::Head { status: 200, content_type } = self else { return false };
         let (kind, _) = cut(content_type, b';');
-        kind.trim().eq_ignore_ascii_case("text/event-stream")
+        kind.as_bytes().trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
     }
 }

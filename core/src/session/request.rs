@@ -76,7 +76,10 @@ pub(super) fn forwarded_props(config: &Config, silent: bool, replace_from: Optio
 }
 
 fn url(config: &Config, segments: &[&str]) -> String {
-    let mut url = config.server.trim_end_matches('/').to_owned();
+    let mut url = config.server.clone();
+    while url.ends_with('/') {
+        url.pop();
+    }
     for segment in segments {
         url.push('/');
         percent_encode(&mut url, segment);
