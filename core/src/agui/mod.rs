@@ -1,5 +1,7 @@
 //! AG-UI 1.0: the event and input types, decoding and encoding by hand (a derived
-//! decoder costs every visitor 82 KB), and the order rules.
+//! decoder costs every visitor 82 KB), and the order rules. One table says what an
+//! event must look like; the browser reads events as checked JSON ([`Reading`]),
+//! the server takes them apart into types.
 //!
 //! The rules of reading are the protocol's: an event type nobody knows is skipped
 //! with a warning, a known field of the wrong type is fatal, unknown fields are
