@@ -188,7 +188,9 @@ impl Stream {
                         self.add_call(call.clone(), Some(&id));
                     }
                 }
-            } else if message.str("toolCallId").is_some_and(|id| !self.is_answered(id)) {
+            } else if message.str("role") == Some("tool")
+                && message.str("toolCallId").is_some_and(|id| !self.is_answered(id))
+            {
                 self.said.push(message.clone());
             }
         }
