@@ -68,18 +68,17 @@ impl Driver {
         })
     }
 
-    /// Through this the browser tells everything: ticks of the timer, what becomes of a
-    /// request, and what a person asks for. False if it is refused or nobody waits for it.
+    /// Through this the browser tells of ticks of the timer and of what a person asks for.
+    /// False if it is refused or nobody waits for it.
     pub(crate) fn tell(self: &Rc<Driver>) -> &JsValue {
         self.tell.get_or_init(|| {
             let driver = Rc::downgrade(self);
-            tell(move |name, id, value| {
+            tell(move |name, value| {
                 driver.upgrade().is_some_and(|driver| match name.as_str() {
                     "tick" => {
                         driver.tick();
                         true
                     }
-                    "head" | "bytes" | "end" => fetch::told(&driver, &name, id, &value),
                     _ => driver.view.told(&driver, &name, value.as_string().as_deref().unwrap_or_default()),
                 })
             })
@@ -271,9 +270,9 @@ pub(crate) fn now() -> Millis {
     Date::now() as Millis
 }
 
-/// A function that the browser calls with a name, a number and a value. It lives until
+/// A function that the browser calls with a name and a value. It lives until
 /// JavaScript forgets it, so that a late call finds a function and not a fault.
-pub(crate) fn tell(hear: impl Fn(String, u32, JsValue) -> bool + 'static) -> JsValue {
-    let hear: Box<dyn Fn(String, u32, JsValue) -> bool> = Box::new(hear);
+pub(crate) fn tell(hear: impl Fn(String, JsValue) -> bool + 'static) -> JsValue {
+    let hear: Box<dyn Fn(String, JsValue) -> bool> = Box::new(hear);
     Closure::wrap(hear).into_js_value()
 }

@@ -91,7 +91,7 @@ export async function askToken(isSession, ask, tell) {
   try {
     value = await ask();
   } catch (error) {
-    tell('token', 0, { message: `${name} failed: ${thrown(error)}. It is asked again.`, retryable: true });
+    tell('token', { message: `${name} failed: ${thrown(error)}. It is asked again.`, retryable: true });
     return;
   }
   const text = (given) => (typeof given === 'string' ? given : undefined);
@@ -101,11 +101,11 @@ export async function askToken(isSession, ask, tell) {
   if (!/^[!-~]+$/.test(token) || /^[<{[]/.test(token)) {
     const wanted = isSession ? '{ token }' : 'a token, { token } or { authToken }';
     const got = shape(found ?? value);
-    tell('token', 0, { message: `${name} must give ${wanted}; it gave ${got}. Correct it in the page.` });
+    tell('token', { message: `${name} must give ${wanted}; it gave ${got}. Correct it in the page.` });
     return;
   }
   // ISO 8601 or milliseconds.
   const end = value.expiresAt;
   const expires = typeof end === 'number' ? end : Date.parse(text(end));
-  tell('token', 0, { token, expires: expires > 0 ? expires : 0, agent: isSession ? text(value.agentUid)?.trim() : '' });
+  tell('token', { token, expires: expires > 0 ? expires : 0, agent: isSession ? text(value.agentUid)?.trim() : '' });
 }

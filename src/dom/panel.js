@@ -110,7 +110,7 @@ class Row {
   }
 }
 
-/** The panel of one element. `tell(name, 0, text)` asks for something; false if it was refused. */
+/** The panel of one element. `tell(name, text)` asks for something; false if it was refused. */
 export class Panel {
   #root;
   #tell;
@@ -364,7 +364,7 @@ export class Panel {
     // Cleared first: listeners run inside, and may look.
     this.#input.value = '';
     this.#resize();
-    if (!this.#tell('send', 0, text)) {
+    if (!this.#tell('send', text)) {
       this.#input.value = text;
       this.#resize();
     }

@@ -2,22 +2,18 @@
 //! nothing of it comes back.
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use gloo_net::http::{Method, RequestBuilder};
 use js_sys::Uint8Array;
 use mindset_core::json::concat;
 use mindset_core::session::{FetchFailure, FetchId, FetchRequest, Input};
 use wasm_bindgen::prelude::*;
-use web_sys::{AbortController, Request, RequestCredentials};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{AbortController, ReadableStreamDefaultReader, Request, RequestCredentials, Response};
 
 use crate::convert;
 use crate::driver::Driver;
-
-#[wasm_bindgen(module = "/src/effects/browser.js")]
-extern "C" {
-    fn run(request: &Request, id: u32, tell: &JsValue);
-}
 
 /// Requests under way, with what ends them.
 #[derive(Default)]
@@ -55,7 +51,7 @@ pub(crate) fn start(driver: &Rc<Driver>, request: &FetchRequest) {
     match build(request) {
         Ok((request, controller)) => {
             driver.fetches.0.borrow_mut().push((id, controller));
-            run(&request, id.0, driver.tell());
+            spawn_local(run(Rc::downgrade(driver), id, request));
         }
         Err(message) => driver.feed(Input::End { fetch: id, result: Err(FetchFailure { message }) }),
     }
@@ -95,27 +91,43 @@ fn is_header_value(value: &str) -> bool {
     value.bytes().all(|b| (b' '..=b'~').contains(&b))
 }
 
-/// What `run` tells of a request; false when nobody waits for it any more.
-pub(crate) fn told(driver: &Rc<Driver>, name: &str, id: u32, value: &JsValue) -> bool {
-    let fetch = FetchId(id);
-    if !driver.fetches.is_open(fetch) {
-        return false;
+// Through web-sys: gloo-net's own `send` panics where a request is rejected with
+// something that is no `Error`.
+async fn run(driver: Weak<Driver>, id: FetchId, request: Request) {
+    let result = stream(&driver, id, &request).await;
+    if let Some(driver) = driver.upgrade()
+        && driver.fetches.take(id).is_some()
+    {
+        let result = result.map_err(|e| FetchFailure { message: convert::thrown(&e) });
+        driver.feed(Input::End { fetch: id, result });
     }
-    match name {
-        "head" => {
-            let content_type = convert::text(value, "type").unwrap_or_default();
-            let status = convert::member(value, "status").as_f64().unwrap_or_default() as u16;
-            driver.feed(Input::Head { fetch, status, content_type: &content_type });
+}
+
+async fn stream(driver: &Weak<Driver>, id: FetchId, request: &Request) -> Result<(), JsValue> {
+    let Some(window) = web_sys::window() else { return Ok(()) };
+    let response: Response = JsFuture::from(window.fetch_with_request(request)).await?.unchecked_into();
+    let content_type = response.headers().get("content-type").ok().flatten().unwrap_or_default();
+    let head = Input::Head { fetch: id, status: response.status(), content_type: &content_type };
+    if !deliver(driver, id, head) {
+        return Ok(());
+    }
+    let Some(body) = response.body() else { return Ok(()) };
+    let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
+    loop {
+        let chunk = JsFuture::from(reader.read()).await?;
+        if convert::member(&chunk, "done").is_truthy() {
+            return Ok(());
         }
-        "bytes" => {
-            let bytes = value.unchecked_ref::<Uint8Array>().to_vec();
-            driver.feed(Input::Bytes { fetch, bytes: &bytes });
-        }
-        _ => {
-            driver.fetches.take(fetch);
-            let result = value.as_string().map_or(Ok(()), |message| Err(FetchFailure { message }));
-            driver.feed(Input::End { fetch, result });
+        let bytes = convert::member(&chunk, "value").unchecked_into::<Uint8Array>().to_vec();
+        if !deliver(driver, id, Input::Bytes { fetch: id, bytes: &bytes }) {
+            return Ok(());
         }
     }
-    driver.fetches.is_open(fetch)
+}
+
+// False when nobody waits for the request any more.
+fn deliver(driver: &Weak<Driver>, id: FetchId, input: Input<'_>) -> bool {
+    let Some(driver) = driver.upgrade().filter(|driver| driver.fetches.is_open(id)) else { return false };
+    driver.feed(input);
+    driver.fetches.is_open(id)
 }

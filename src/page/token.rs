@@ -80,7 +80,7 @@ pub(crate) fn need_token(driver: &Rc<Driver>, fresh: bool) {
     match next {
         Next::Have(token, generation) => driver.take_token(Ok(token), generation),
         Next::Ask(init) => {
-            let tell = tell(|_, _, answer| {
+            let tell = tell(|_, answer| {
                 answered(&answer);
                 true
             });
