@@ -10,6 +10,7 @@ pub mod agui;
 pub mod error;
 pub mod event;
 pub mod json;
+pub mod schema;
 pub mod session;
 pub mod sse;
 pub mod turn;
