@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::check::Checker;
 use super::equal::{equal, first_repeated};
-use super::number::Decimal;
+use super::number::{Decimal, digits};
 use super::rule::{Bound, Count, Counted, INTEGER, KINDS, Kinds, List, NUMBER, Names, Rule, kinds_of};
 use super::spot::Spot;
 use crate::json::{Object, Value};
@@ -38,7 +38,7 @@ impl Checker<'_> {
             }
             (Rule::UniqueItems, Value::Array(items)) => match first_repeated(items, &mut self.work) {
                 Some((a, b)) => self.fail(spot, "uniqueItems", &|| {
-                    let (a, b) = (usize::to_string(&a), usize::to_string(&b));
+                    let (a, b) = (digits(a), digits(b));
                     ["must not repeat an item, but items ", &a, " and ", &b, " are the same"].concat()
                 }),
                 None => true,
@@ -93,7 +93,7 @@ impl Checker<'_> {
                 if !self.work.spend(text.len() / 32) {
                     return false;
                 }
-                (text.chars().count(), " characters, but has ")
+                (characters(text), " characters, but has ")
             }
             (Counted::Items, Value::Array(items)) => (items.len(), " items, but has "),
             (Counted::Members, Value::Object(object)) => (object.len(), " properties, but has "),
@@ -103,9 +103,7 @@ impl Checker<'_> {
             return true;
         }
         let most = if rule.upper { "must have at most " } else { "must have at least " };
-        self.fail(spot, rule.keyword, &|| {
-            [most, &rule.limit.to_string(), words, &usize::to_string(&count)].concat()
-        })
+        self.fail(spot, rule.keyword, &|| [most, &digits(rule.limit), words, &digits(count)].concat())
     }
 
     /// Requires the members of `list`, because of the member `trigger` if there is one.
@@ -175,6 +173,11 @@ pub(super) fn expected(mut kinds: Kinds, value: &Value) -> String {
         other => other.kind(),
     });
     out
+}
+
+/// How many characters: bytes that begin one.
+fn characters(text: &str) -> usize {
+    text.bytes().filter(|&b| b & 0xc0 != 0x80).count()
 }
 
 /// At most [`MAX_QUOTED`] bytes of `text`.

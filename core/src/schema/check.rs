@@ -2,6 +2,7 @@
 //! of it kept for the `unevaluated` keywords.
 
 use super::equal::Work;
+use super::number::digits;
 use super::rule::{ANY, Kinds, Names, Rule, kinds_of};
 use super::spot::{Spot, Step};
 use super::{MAX_VIOLATIONS, MAX_WORK, Schema, Violation};
@@ -195,7 +196,7 @@ impl<'s> Checker<'s> {
             if self.attempt(node, value, spot, marks.as_deref_mut()) {
                 if let Some(other) = found {
                     return self.fail(spot, "oneOf", &|| {
-                        let (a, b) = (usize::to_string(&(other + 1)), usize::to_string(&(i + 1)));
+                        let (a, b) = (digits(other + 1), digits(i + 1));
                         ["matches alternatives ", &a, " and ", &b, ", but only one may match"].concat()
                     });
                 }
@@ -232,7 +233,7 @@ impl<'s> Checker<'s> {
             return false;
         }
         self.fail(spot, keyword, &|| {
-            ["matches none of the ", &nodes.len().to_string(), " alternatives of the schema"].concat()
+            ["matches none of the ", &digits(nodes.len()), " alternatives of the schema"].concat()
         })
     }
 

@@ -2,6 +2,7 @@
 //! references wait until all is read.
 
 use super::fields::{Fields, Parsed, fault};
+use super::number::digits;
 use super::rule::{Names, Node, Rule};
 use super::{MAX_URI, MAX_WARNINGS, Pattern, Schema, uri};
 use crate::json::Value;
@@ -85,7 +86,7 @@ impl<'v> Compiler<'v> {
 
     /// The node for `value`, made now if it is new.
     pub(super) fn node(&mut self, value: &'v Value, resource: usize, depth: usize) -> Parsed<'v, usize> {
-        let address = (std::ptr::from_ref(value) as usize).to_string();
+        let address = digits(std::ptr::from_ref(value) as usize);
         if let Some(&node) = self.known.get(&address) {
             return Ok(node);
         }
@@ -167,5 +168,5 @@ impl<'v> Compiler<'v> {
 
 /// One key for a resource and an anchor in it.
 pub(super) fn anchor_key(resource: usize, name: &str) -> String {
-    [&resource.to_string(), "#", name].concat()
+    [&digits(resource), "#", name].concat()
 }

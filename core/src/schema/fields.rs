@@ -11,11 +11,12 @@ pub(super) struct Fault<'v> {
     pub(super) reason: String,
 }
 
-pub(super) type Parsed<'v, T> = Result<T, Fault<'v>>;
+/// Boxed, so that a result is small: there are many.
+pub(super) type Parsed<'v, T> = Result<T, Box<Fault<'v>>>;
 
 /// A fault of `at`.
 pub(super) fn fault<'v, T>(at: &'v Value, reason: &str) -> Parsed<'v, T> {
-    Err(Fault { at, reason: reason.to_owned() })
+    Err(Box::new(Fault { at, reason: reason.to_owned() }))
 }
 
 /// The members of one schema.

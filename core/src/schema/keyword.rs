@@ -186,7 +186,7 @@ impl<'v> Compiler<'v> {
     fn pattern(&self, at: &'v Value, source: &str) -> Parsed<'v, Box<dyn Matcher>> {
         self.patterns.compile(source).map_err(|why| {
             let reason = ["`", source, "` is no regular expression: ", &why].concat();
-            Fault { at, reason }
+            Box::new(Fault { at, reason })
         })
     }
 

@@ -3,6 +3,8 @@
 
 use std::cmp::Ordering;
 
+use super::uri::{cut, find};
+
 /// Exponents beyond this many digits are all the same to us.
 const MAX_EXPONENT: i64 = 100_000_000_000_000_000;
 
@@ -18,8 +20,8 @@ pub(super) struct Decimal {
 impl Decimal {
     /// Reads a valid JSON number.
     pub(super) fn read(text: &str) -> Decimal {
-        let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, ""));
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let (mantissa, power) = split(text, b"eE");
+        let (whole, fraction) = split(mantissa, b".");
         let mut digits: Vec<u8> = Vec::with_capacity(mantissa.len());
         for byte in whole.bytes().chain(fraction.bytes()).filter(u8::is_ascii_digit) {
             if byte != b'0' || !digits.is_empty() {
@@ -33,7 +35,7 @@ impl Decimal {
         }
         let zero = digits.is_empty();
         Decimal {
-            negative: text.starts_with('-') && !zero,
+            negative: text.starts_with("-") && !zero,
             digits,
             exponent: if zero { 0 } else { exponent },
         }
@@ -120,6 +122,19 @@ impl Decimal {
     }
 }
 
+/// Before and after the first of these bytes.
+fn split<'t>(text: &'t str, any: &[u8]) -> (&'t str, &'t str) {
+    match find(text, any) {
+        Some(at) => (cut(text, at).0, cut(text, at + 1).1),
+        None => (text, ""),
+    }
+}
+
+/// `n` in digits.
+pub(super) fn digits(n: usize) -> String {
+    (n as u64).to_string()
+}
+
 /// Whether `text` is digits alone: such numbers are the same only if written the same.
 pub(super) fn is_plain(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit())
@@ -130,7 +145,7 @@ fn read_exponent(text: &str) -> i64 {
     for digit in text.bytes().filter(u8::is_ascii_digit) {
         exponent = (exponent.saturating_mul(10) + i64::from(digit - b'0')).min(MAX_EXPONENT);
     }
-    if text.starts_with('-') { -exponent } else { exponent }
+    if text.starts_with("-") { -exponent } else { exponent }
 }
 
 /// Compares whole numbers without zeros in front.
@@ -148,7 +163,7 @@ fn subtract(a: &mut Vec<u8>, b: &[u8]) {
         *digit = *digit + borrow * 10 - take;
     }
     let zeros = a.iter().position(|&d| d != 0).unwrap_or(a.len());
-    a.drain(..zeros);
+    *a = a.get(zeros..).unwrap_or(&[]).to_vec();
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use super::compile::{Compiler, Pending, anchor_key};
 use super::fields::{Parsed, fault};
+use super::number::{Decimal, is_plain};
 use super::rule::Rule;
 use super::uri;
 use crate::json::Value;
@@ -48,8 +49,8 @@ impl<'v> Compiler<'v> {
         let uri = self.absolute(base, pending.at)?;
         let Some(&resource) = self.uris.get(&uri) else { return Ok(Target::Missing) };
         let fragment = uri::split_fragment(pending.at.as_str().unwrap_or("")).1;
-        let fragment = uri::percent_decode(fragment);
-        if fragment.is_empty() || fragment.starts_with('/') {
+        let Some(fragment) = uri::percent_decode(fragment) else { return Ok(Target::Missing) };
+        if fragment.is_empty() || fragment.starts_with("/") {
             let root = self.resources.get(resource).map(|resource| resource.root);
             return match root.and_then(|root| walk(root, &fragment)) {
                 Some(value) => self.node(value, resource, 0).map(Target::Node),
@@ -128,14 +129,33 @@ fn set<T>(list: &mut [T], at: usize, value: T) {
 /// What a JSON Pointer leads to.
 fn walk<'v>(root: &'v Value, pointer: &str) -> Option<&'v Value> {
     let mut value = root;
-    for token in pointer.split('/').skip(1) {
+    for token in uri::segments(pointer).into_iter().skip(1) {
         value = match value {
-            Value::Object(object) => object.get(&token.replace("~1", "/").replace("~0", "~"))?,
-            Value::Array(items) if token == "0" || !token.starts_with(['0', '+']) => {
-                items.get(token.parse::<usize>().ok()?)?
+            Value::Object(object) => object.get(&unescape(token))?,
+            Value::Array(items) if is_plain(token) && (token == "0" || !token.starts_with("0")) => {
+                items.get(Decimal::read(token).as_count()?)?
             }
             _ => return None,
         };
     }
     Some(value)
+}
+
+/// `~1` to `/`, `~0` to `~`.
+fn unescape(token: &str) -> String {
+    let mut out = String::new();
+    let mut rest = token;
+    while let Some(at) = uri::find(rest, b"~") {
+        let (before, after) = uri::cut(rest, at);
+        out.push_str(before);
+        let (known, len) = match after.as_bytes().get(1) {
+            Some(b'1') => ("/", 2),
+            Some(b'0') => ("~", 2),
+            _ => ("~", 1),
+        };
+        out.push_str(known);
+        rest = uri::cut(after, len).1;
+    }
+    out.push_str(rest);
+    out
 }

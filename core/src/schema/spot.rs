@@ -1,6 +1,7 @@
 //! Places: where a check stands, as a chain through the stack, and JSON Pointers
 //! made of it only when something is to be reported.
 
+use super::number::digits;
 use crate::json::Value;
 
 /// Where a check stands in the value, and through which resources of the schema
@@ -94,7 +95,7 @@ fn push_step(out: &mut String, step: Step<'_>) {
         Step::Stay => {}
         Step::Item(index) => {
             out.push('/');
-            out.push_str(&index.to_string());
+            out.push_str(&digits(index));
         }
         Step::Member(name) => {
             out.push('/');

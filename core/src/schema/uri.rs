@@ -10,29 +10,28 @@ pub(super) fn resolve(base: &str, reference: &str) -> String {
     if scheme(reference) > 0 {
         return reference.to_owned();
     }
-    let scheme = scheme(base);
-    let rest = base.get(scheme..).unwrap_or("");
-    let mut out = base.get(..scheme).unwrap_or("").to_owned();
+    let (scheme, rest) = cut(base, scheme(base));
+    let mut out = scheme.to_owned();
     if reference.starts_with("//") {
         out.push_str(reference);
         return out;
     }
     let authority = match rest.strip_prefix("//") {
-        Some(after) => 2 + after.find(['/', '?']).unwrap_or(after.len()),
+        Some(after) => 2 + find(after, b"/?").unwrap_or(after.len()),
         None => 0,
     };
-    out.push_str(rest.get(..authority).unwrap_or(""));
-    let path = rest.get(authority..).unwrap_or("");
-    let path = path.split_once('?').map_or(path, |(path, _)| path);
-    if reference.starts_with('?') {
+    let (host, path) = cut(rest, authority);
+    out.push_str(host);
+    let path = cut(path, find(path, b"?").unwrap_or(path.len())).0;
+    if reference.starts_with("?") {
         out.push_str(path);
         out.push_str(reference);
         return out;
     }
-    let (to, query) = reference.split_at(reference.find('?').unwrap_or(reference.len()));
-    let folder = match path.rfind('/') {
-        _ if to.starts_with('/') => "",
-        Some(slash) => path.get(..=slash).unwrap_or(""),
+    let (to, query) = cut(reference, find(reference, b"?").unwrap_or(reference.len()));
+    let folder = match path.bytes().rposition(|b| b == b'/') {
+        _ if to.starts_with("/") => "",
+        Some(slash) => cut(path, slash + 1).0,
         None if authority > 0 => "/",
         None => "",
     };
@@ -43,11 +42,14 @@ pub(super) fn resolve(base: &str, reference: &str) -> String {
 
 /// The part before `#`, and the fragment after it.
 pub(super) fn split_fragment(reference: &str) -> (&str, &str) {
-    reference.split_once('#').unwrap_or((reference, ""))
+    match find(reference, b"#") {
+        Some(at) => (cut(reference, at).0, cut(reference, at + 1).1),
+        None => (reference, ""),
+    }
 }
 
-/// `%41` to `A`. What is no such escape stays, and what is no UTF-8 becomes U+FFFD.
-pub(super) fn percent_decode(text: &str) -> String {
+/// `%41` to `A`. What is no such escape stays; `None` for what is no UTF-8.
+pub(super) fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -61,12 +63,35 @@ pub(super) fn percent_decode(text: &str) -> String {
             _ => bytes.push(byte),
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8(bytes).ok()
+}
+
+/// Parts between slashes.
+pub(super) fn segments(path: &str) -> Vec<&str> {
+    let mut segments = Vec::new();
+    let mut rest = path;
+    while let Some(slash) = find(rest, b"/") {
+        segments.push(cut(rest, slash).0);
+        rest = cut(rest, slash + 1).1;
+    }
+    segments.push(rest);
+    segments
+}
+
+/// Where the first of these bytes stands. Bytes, because searching for characters
+/// costs a page kilobytes.
+pub(super) fn find(text: &str, any: &[u8]) -> Option<usize> {
+    text.bytes().position(|b| any.contains(&b))
+}
+
+/// Both sides of `at`, which is at a character's edge.
+pub(super) fn cut(text: &str, at: usize) -> (&str, &str) {
+    (text.get(..at).unwrap_or(""), text.get(at..).unwrap_or(""))
 }
 
 /// Length of `scheme:` in front, 0 if there is none.
 fn scheme(uri: &str) -> usize {
-    match uri.find([':', '/', '?']) {
+    match find(uri, b":/?") {
         Some(end) if uri.as_bytes().get(end) == Some(&b':') => end + 1,
         _ => 0,
     }
@@ -75,7 +100,7 @@ fn scheme(uri: &str) -> usize {
 /// Appends `path` without its `.` and `..`.
 fn push_path(out: &mut String, path: &str) {
     let mut kept: Vec<&str> = Vec::new();
-    for segment in path.split('/') {
+    for segment in segments(path) {
         match segment {
             "." => {}
             // Not above the first slash.
@@ -89,7 +114,10 @@ fn push_path(out: &mut String, path: &str) {
     if path.ends_with("/.") || path.ends_with("/..") {
         kept.push("");
     }
-    out.push_str(&kept.join("/"));
+    for (i, segment) in kept.into_iter().enumerate() {
+        out.push_str(if i > 0 { "/" } else { "" });
+        out.push_str(segment);
+    }
 }
 
 #[cfg(test)]
@@ -135,7 +163,8 @@ mod tests {
             ("%c3%a9", "é"),
             ("é", "é"),
         ] {
-            assert_eq!(percent_decode(text), expected);
+            assert_eq!(percent_decode(text).as_deref(), Some(expected));
         }
+        assert_eq!(percent_decode("%ff"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Checking what is inside a value: members and items.
 
 use super::check::{Checker, Marks, mark};
+use super::number::digits;
 use super::rule::{Contains, Members};
 use super::spot::{Spot, Step};
 use crate::json::{Object, Value};
@@ -89,7 +90,7 @@ impl Checker<'_> {
             let place = spot.into(Step::Item(i));
             valid &= if i >= prefix.len() && self.accepts_nothing(node) {
                 self.fail(&place, "items", &|| {
-                    ["is one item too many: the list ends after ", &prefix.len().to_string()].concat()
+                    ["is one item too many: the list ends after ", &digits(prefix.len())].concat()
                 })
             } else {
                 self.node(node, item, &place, None)
@@ -125,7 +126,7 @@ impl Checker<'_> {
             _ => ("minContains", "must have at least ", rule.min),
         };
         self.fail(spot, keyword, &|| {
-            let (limit, found) = (limit.to_string(), usize::to_string(&found));
+            let (limit, found) = (digits(limit), digits(found));
             [words, &limit, " of the items `contains` describes, but has ", &found].concat()
         })
     }

@@ -5,6 +5,7 @@
 mod schema_engine;
 
 use mindset_core::json::{Object, Value, parse};
+use mindset_core::object;
 use mindset_core::schema::Schema;
 use schema_engine::Engine;
 #[cfg(target_arch = "wasm32")]
@@ -66,6 +67,36 @@ const SUITE: &[(&str, &str)] = suite![
     "vocabulary",
 ];
 
+/// The suite's remotes that [`REMOTE`] needs, by their path.
+macro_rules! remotes {
+    ($($path:literal,)*) => {
+        &[$((
+            concat!("http://localhost:1234/", $path, ".json"),
+            include_str!(concat!("../../fixtures/json-schema/remotes/", $path, ".json")),
+        ),)*]
+    };
+}
+
+const REMOTES: &[(&str, &str)] = remotes![
+    "different-id-ref-string",
+    "draft2020-12/baseUriChange/folderInteger",
+    "draft2020-12/baseUriChangeFolder/folderInteger",
+    "draft2020-12/baseUriChangeFolderInSubschema/folderInteger",
+    "draft2020-12/detached-dynamicref",
+    "draft2020-12/detached-ref",
+    "draft2020-12/extendible-dynamic-ref",
+    "draft2020-12/integer",
+    "draft2020-12/locationIndependentIdentifier",
+    "draft2020-12/name-defs",
+    "draft2020-12/nested/foo-ref-string",
+    "draft2020-12/nested/string",
+    "draft2020-12/ref-and-defs",
+    "draft2020-12/subSchemas",
+    "draft2020-12/tree",
+    "nested-absolute-ref-to-string",
+    "urn-ref-string",
+];
+
 /// Groups whose schema refers to another document, which we never fetch and do not
 /// carry: `defs` and `ref` to the meta-schema, the others to the suite's `remotes`.
 const REMOTE: &[(&str, &str)] = &[
@@ -92,6 +123,9 @@ const REMOTE: &[(&str, &str)] = &[
     ("refRemote", "remote HTTP ref with nested absolute ref"),
     ("refRemote", "$ref to $ref finds detached $anchor"),
 ];
+
+/// How groups of [`REMOTE`] refer to the meta-schema, which is in no folder here.
+const META_SCHEMA: &str = "\"$ref\":\"https://json-schema.org/draft/2020-12/schema\"";
 
 /// Groups that need the document `$schema` names, to learn from its `$vocabulary` what
 /// keywords mean. Ours always mean what draft 2020-12 says.
@@ -153,6 +187,43 @@ fn every_required_case_agrees() {
     assert!(wrong.is_empty(), "{} of {cases} cases:\n{}", wrong.len(), wrong.join("\n"));
     // A newer suite has more: say how many.
     assert_eq!(cases, 1206);
+}
+
+/// The same schemas with the documents they refer to put inside, as a tool's author
+/// would: in `$defs`, each with the `$id` that is its address.
+#[test]
+fn remote_cases_agree_when_bundled() {
+    let mut documents = Vec::new();
+    for (url, text) in REMOTES {
+        let mut document = parse(text).unwrap().as_object().unwrap().clone();
+        // One with another name of its own is also known by its address.
+        if let Some(id) = document.str("$id").filter(|id| id != url) {
+            documents.push(object! { "$id": *url, "$ref": id });
+        } else {
+            document.insert("$id", *url);
+        }
+        documents.push(document);
+    }
+    let mut cases = 0;
+    for group in groups().iter().filter(|group| group.is_in(REMOTE)) {
+        let mut bundle = group.schema.as_object().unwrap().clone();
+        if group.schema.to_string().contains(META_SCHEMA) {
+            continue;
+        }
+        let mut parts = bundle.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
+        for (i, document) in documents.iter().enumerate() {
+            parts.insert(&format!("remote {i}"), document.clone());
+        }
+        bundle.insert("$defs", parts);
+        let schema = Schema::parse(&bundle.into(), &Engine).unwrap();
+        assert_eq!(schema.warnings(), [""; 0], "{}", group.name);
+        for (name, value, valid) in &group.tests {
+            cases += 1;
+            let found = schema.check(value);
+            assert_eq!(found.is_empty(), *valid, "{}: {}: {name}: {found:?}", group.file, group.name);
+        }
+    }
+    assert_eq!(cases, 44);
 }
 
 /// Whatever refers to another document is on the list, and nothing else is: a case
