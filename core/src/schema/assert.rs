@@ -5,10 +5,11 @@ use std::cmp::Ordering;
 
 use super::check::Checker;
 use super::equal::{equal, first_repeated};
+use super::names::Names;
 use super::number::{Decimal, digits};
-use super::rule::{Bound, Count, Counted, INTEGER, KINDS, Kinds, List, NUMBER, Names, Rule, kinds_of};
+use super::rule::{Bound, Count, Counted, INTEGER, KINDS, Kinds, NUMBER, Rule, kinds_of};
 use super::spot::Spot;
-use crate::json::{Object, Value};
+use crate::json::{Object, Value, concat};
 
 /// Values of the schema in messages end after this many bytes.
 const MAX_QUOTED: usize = 300;
@@ -26,20 +27,20 @@ impl Checker<'_> {
                 let number = Decimal::read(n.as_str());
                 self.work.spend(n.as_str().len() / 32 + number.division_cost(divisor) / 32)
                     && (number.is_multiple_of(divisor)
-                        || self.fail(spot, "multipleOf", &|| ["must be a multiple of ", text].concat()))
+                        || self.fail(spot, "multipleOf", &|| concat(&["must be a multiple of ", text])))
             }
             (Rule::Count(count), _) => self.count(count, value, spot),
             (Rule::Pattern(source, matcher), Value::String(text)) => {
                 self.work.spend(text.len() / 32)
                     && (matcher.is_match(text)
                         || self.fail(spot, "pattern", &|| {
-                            ["must match the regular expression ", &cut(source)].concat()
+                            concat(&["must match the regular expression ", &cut(source)])
                         }))
             }
             (Rule::UniqueItems, Value::Array(items)) => match first_repeated(items, &mut self.work) {
                 Some((a, b)) => self.fail(spot, "uniqueItems", &|| {
                     let (a, b) = (digits(a), digits(b));
-                    ["must not repeat an item, but items ", &a, " and ", &b, " are the same"].concat()
+                    concat(&["must not repeat an item, but items ", &a, " and ", &b, " are the same"])
                 }),
                 None => true,
             },
@@ -63,7 +64,7 @@ impl Checker<'_> {
                     break;
                 }
                 out.push_str(if i > 0 { ", " } else { "" });
-                out.push_str(&cut(&allowed.to_string()));
+                out.push_str(&cut(&allowed.text()));
             }
             out
         })
@@ -84,7 +85,7 @@ impl Checker<'_> {
             (false, false) => "must be at least ",
             (false, true) => "must be greater than ",
         };
-        self.fail(spot, bound.keyword, &|| [words, &cut(&bound.text)].concat())
+        self.fail(spot, bound.keyword, &|| concat(&[words, &cut(&bound.text)]))
     }
 
     fn count(&mut self, rule: &Count, value: &Value, spot: &Spot<'_>) -> bool {
@@ -103,32 +104,32 @@ impl Checker<'_> {
             return true;
         }
         let most = if rule.upper { "must have at most " } else { "must have at least " };
-        self.fail(spot, rule.keyword, &|| [most, &digits(rule.limit), words, &digits(count)].concat())
+        self.fail(spot, rule.keyword, &|| concat(&[most, &digits(rule.limit), words, &digits(count)]))
     }
 
     /// Requires the members of `list`, because of the member `trigger` if there is one.
-    fn required(&mut self, list: &List, object: &Object, trigger: Option<&str>, spot: &Spot<'_>) -> bool {
-        if !self.work.spend(object.len() + list.order.len() / 8) {
+    fn required(&mut self, list: &Names, object: &Object, trigger: Option<&str>, spot: &Spot<'_>) -> bool {
+        if !self.work.spend(object.len() + list.entries().len() / 8) {
             return false;
         }
-        let mut found = vec![false; list.order.len()];
+        let mut found = vec![false; list.entries().len()];
         for (key, _) in object.iter() {
-            if let Some(found) = list.index.get(key).and_then(|&i| found.get_mut(i)) {
+            if let Some(found) = list.get(key).and_then(|i| found.get_mut(i)) {
                 *found = true;
             }
         }
         let mut valid = true;
-        for (name, _) in list.order.iter().zip(found).filter(|(_, found)| !found) {
+        for ((name, _), _) in list.entries().iter().zip(found).filter(|(_, found)| !found) {
             if !valid && self.quiet() {
                 break;
             }
             valid = match trigger {
                 None => {
-                    self.fail(spot, "required", &|| ["must have the property `", &cut(name), "`"].concat())
+                    self.fail(spot, "required", &|| concat(&["must have the property `", &cut(name), "`"]))
                 }
                 Some(trigger) => self.fail(spot, "dependentRequired", &|| {
                     let (name, trigger) = (cut(name), cut(trigger));
-                    ["must have the property `", &name, "` because it has `", &trigger, "`"].concat()
+                    concat(&["must have the property `", &name, "` because it has `", &trigger, "`"])
                 }),
             };
         }
@@ -138,7 +139,7 @@ impl Checker<'_> {
     fn dependent_required(
         &mut self,
         triggers: &Names,
-        lists: &[List],
+        lists: &[Names],
         object: &Object,
         spot: &Spot<'_>,
     ) -> bool {
@@ -147,7 +148,7 @@ impl Checker<'_> {
             if !self.work.spend(1) || (!valid && self.quiet()) {
                 return false;
             }
-            if let Some(list) = triggers.get(key).and_then(|&i| lists.get(i)) {
+            if let Some(list) = triggers.get(key).and_then(|i| lists.get(i)) {
                 valid &= self.required(list, object, Some(key), spot);
             }
         }

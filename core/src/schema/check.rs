@@ -2,11 +2,12 @@
 //! of it kept for the `unevaluated` keywords.
 
 use super::equal::Work;
+use super::names::Names;
 use super::number::digits;
-use super::rule::{ANY, Kinds, Names, Rule, kinds_of};
+use super::rule::{ANY, Kinds, Rule, kinds_of};
 use super::spot::{Spot, Step};
 use super::{MAX_VIOLATIONS, MAX_WORK, Schema, Violation};
-use crate::json::{Object, Value};
+use crate::json::{Object, Value, concat};
 
 /// For each member or item of a value whether a rule has seen it; `None` where
 /// nobody asks.
@@ -197,7 +198,7 @@ impl<'s> Checker<'s> {
                 if let Some(other) = found {
                     return self.fail(spot, "oneOf", &|| {
                         let (a, b) = (digits(other + 1), digits(i + 1));
-                        ["matches alternatives ", &a, " and ", &b, ", but only one may match"].concat()
+                        concat(&["matches alternatives ", &a, " and ", &b, ", but only one may match"])
                     });
                 }
                 found = Some(i);
@@ -233,7 +234,7 @@ impl<'s> Checker<'s> {
             return false;
         }
         self.fail(spot, keyword, &|| {
-            ["matches none of the ", &digits(nodes.len()), " alternatives of the schema"].concat()
+            concat(&["matches none of the ", &digits(nodes.len()), " alternatives of the schema"])
         })
     }
 
@@ -278,7 +279,7 @@ impl<'s> Checker<'s> {
             if !self.work.spend(1) || (!valid && self.quiet()) {
                 return false;
             }
-            if let Some(&node) = nodes.get(key) {
+            if let Some(node) = nodes.get(key) {
                 valid &= self.node(node, value, spot, marks.as_deref_mut());
             }
         }

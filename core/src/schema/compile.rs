@@ -2,10 +2,11 @@
 //! references wait until all is read.
 
 use super::fields::{Fields, Parsed, fault};
+use super::names::Names;
 use super::number::digits;
-use super::rule::{Names, Node, Rule};
+use super::rule::{Node, Rule};
 use super::{MAX_URI, MAX_WARNINGS, Pattern, Schema, uri};
-use crate::json::Value;
+use crate::json::{Value, concat};
 
 /// Schemas in schemas may nest this deep, as deep as JSON may.
 const MAX_NESTING: usize = 128;
@@ -59,11 +60,11 @@ impl<'v> Compiler<'v> {
             patterns,
             nodes: Vec::new(),
             origins: Vec::new(),
-            known: Names::new(),
+            known: Names::default(),
             resources: Vec::new(),
-            uris: Names::new(),
-            anchors: Names::new(),
-            dynamic_names: Names::new(),
+            uris: Names::default(),
+            anchors: Names::default(),
+            dynamic_names: Names::default(),
             pending: Vec::new(),
             warnings: Vec::new(),
         }
@@ -72,7 +73,7 @@ impl<'v> Compiler<'v> {
     /// Reads the whole of it.
     pub(super) fn document(mut self, document: &'v Value) -> Parsed<'v, Schema> {
         self.resources.push(Resource { uri: String::new(), root: document, dynamic: Vec::new() });
-        self.uris.insert(String::new(), 0);
+        self.uris.add("", 0);
         let root = self.node(document, 0, 0)?;
         self.resolve_references()?;
         self.refuse_cycles()?;
@@ -87,7 +88,7 @@ impl<'v> Compiler<'v> {
     /// The node for `value`, made now if it is new.
     pub(super) fn node(&mut self, value: &'v Value, resource: usize, depth: usize) -> Parsed<'v, usize> {
         let address = digits(std::ptr::from_ref(value) as usize);
-        if let Some(&node) = self.known.get(&address) {
+        if let Some(node) = self.known.get(&address) {
             return Ok(node);
         }
         if depth > MAX_NESTING {
@@ -96,7 +97,7 @@ impl<'v> Compiler<'v> {
         let node = self.nodes.len();
         self.nodes.push(Node { resource, rules: Vec::new(), unevaluated: false });
         self.origins.push(value);
-        self.known.insert(address, node);
+        self.known.add(&address, node);
         let mut rules = Vec::new();
         match value {
             Value::Bool(true) => {}
@@ -127,7 +128,7 @@ impl<'v> Compiler<'v> {
             let uri = self.absolute(resource, at)?;
             resource = self.resources.len();
             // Of two with one name the first counts, as with anchors.
-            self.uris.entry(uri.clone()).or_insert(resource);
+            self.uris.add(&uri, resource);
             self.resources.push(Resource { uri, root: value, dynamic: Vec::new() });
             if let Some(node) = self.nodes.get_mut(node) {
                 node.resource = resource;
@@ -135,10 +136,9 @@ impl<'v> Compiler<'v> {
         }
         for (key, dynamic) in [("$anchor", false), ("$dynamicAnchor", true)] {
             let Some(name) = fields.text(key)? else { continue };
-            self.anchors.entry(anchor_key(resource, name)).or_insert(node);
+            self.anchors.add(&anchor_key(resource, name), node);
             if dynamic {
-                let number = self.dynamic_names.get(name).copied().unwrap_or(self.dynamic_names.len());
-                self.dynamic_names.insert(name.to_owned(), number);
+                let number = self.dynamic_names.add(name, self.dynamic_names.entries().len());
                 if let Some(resource) = self.resources.get_mut(resource) {
                     resource.dynamic.push((number, node));
                 }
@@ -168,5 +168,5 @@ impl<'v> Compiler<'v> {
 
 /// One key for a resource and an anchor in it.
 pub(super) fn anchor_key(resource: usize, name: &str) -> String {
-    [&digits(resource), "#", name].concat()
+    concat(&[&digits(resource), "#", name])
 }

@@ -2,9 +2,9 @@
 //! that costs is counted, for values may be made to cost a lot.
 
 use super::MAX_DEPTH;
+use super::names::Names;
 use super::number::{Decimal, is_plain};
-use super::rule::Names;
-use crate::json::{Object, Value};
+use crate::json::{Object, Value, digits};
 
 /// What is left of the work one check may do.
 pub(super) struct Work {
@@ -86,16 +86,15 @@ fn equal_members(a: &Object, b: &Object, depth: usize, work: &mut Work) -> bool 
 
 /// The first two items that are the same. `None` too if the work runs out.
 pub(super) fn first_repeated(items: &[Value], work: &mut Work) -> Option<(usize, usize)> {
-    let mut seen = Names::new();
+    let mut seen = Names::default();
     for (i, item) in items.iter().enumerate() {
         let mut sum = hash(item, 0, work);
         // The sums of different items may meet: the next free one then.
-        while work.spend(8) {
-            let key = sum.to_string();
-            let Some(&other) = seen.get(&key) else {
-                seen.insert(key, i);
+        while work.spend(8 + seen.entries().len() / 512) {
+            let other = seen.add(&digits(sum), i);
+            if other == i {
                 break;
-            };
+            }
             if items.get(other).is_some_and(|other| equal(other, item, 0, work)) {
                 return Some((other, i));
             }

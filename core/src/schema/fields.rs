@@ -1,8 +1,9 @@
 //! The members of a schema that is being read, and what is said when one has the
 //! wrong type.
 
+use super::names::Names;
 use super::number::Decimal;
-use super::rule::{KINDS, Kinds, List};
+use super::rule::{KINDS, Kinds};
 use crate::json::{Object, Value};
 
 /// What is wrong with a schema, and with which value in it.
@@ -109,15 +110,11 @@ pub(super) fn text(value: &Value) -> Parsed<'_, &str> {
 }
 
 /// A list of names.
-pub(super) fn names(value: &Value) -> Parsed<'_, List> {
+pub(super) fn names(value: &Value) -> Parsed<'_, Names> {
     let Value::Array(items) = value else { return fault(value, "must be an array of strings") };
-    let mut list = List::default();
+    let mut list = Names::default();
     for item in items {
-        let name = text(item)?;
-        if !list.index.contains_key(name) {
-            list.index.insert(name.to_owned(), list.order.len());
-            list.order.push(name.to_owned());
-        }
+        list.add(text(item)?, list.entries().len());
     }
     Ok(list)
 }

@@ -3,8 +3,9 @@
 use super::Matcher;
 use super::compile::{Compiler, Pending, Place};
 use super::fields::{Fault, Fields, Parsed, fault, names};
-use super::rule::{Bound, Contains, Count, Counted, Members, Names, Rule};
-use crate::json::{Object, Value};
+use super::names::Names;
+use super::rule::{Bound, Contains, Count, Counted, Members, Rule};
+use crate::json::{Value, concat};
 
 /// Keyword, whether it is an upper limit, whether the limit itself is out.
 const BOUNDS: &[(&str, bool, bool)] = &[
@@ -97,9 +98,9 @@ impl<'v> Compiler<'v> {
             out.push(Rule::Required(names(value)?));
         }
         if let Some(object) = fields.object("dependentRequired")? {
-            let (mut triggers, mut lists) = (Names::new(), Vec::new());
+            let (mut triggers, mut lists) = (Names::default(), Vec::new());
             for (name, value) in object.iter() {
-                triggers.insert(name.to_owned(), lists.len());
+                triggers.add(name, lists.len());
                 lists.push(names(value)?);
             }
             out.push(Rule::DependentRequired(triggers, lists));
@@ -140,7 +141,7 @@ impl<'v> Compiler<'v> {
             out.push(Rule::If(test, then, other));
         }
         let dependent = self.map(fields, "dependentSchemas", place)?;
-        if !dependent.is_empty() {
+        if !dependent.entries().is_empty() {
             out.push(Rule::DependentSchemas(dependent));
         }
         Ok(())
@@ -157,8 +158,8 @@ impl<'v> Compiler<'v> {
             }
         }
         let rest = self.one(fields, "additionalProperties", place)?;
-        if !(named.is_empty() && patterns.is_empty() && rest.is_none()) {
-            let known = known(fields.get("properties").and_then(Value::as_object));
+        if !(named.entries().is_empty() && patterns.is_empty() && rest.is_none()) {
+            let known = known(&named);
             out.push(Rule::Members(Members { named, patterns, rest, known }));
         }
         if let Some(node) = self.one(fields, "propertyNames", place)? {
@@ -185,7 +186,7 @@ impl<'v> Compiler<'v> {
 
     fn pattern(&self, at: &'v Value, source: &str) -> Parsed<'v, Box<dyn Matcher>> {
         self.patterns.compile(source).map_err(|why| {
-            let reason = ["`", source, "` is no regular expression: ", &why].concat();
+            let reason = concat(&["`", source, "` is no regular expression: ", &why]);
             Box::new(Fault { at, reason })
         })
     }
@@ -214,10 +215,11 @@ impl<'v> Compiler<'v> {
     }
 
     fn map(&mut self, fields: Fields<'v>, key: &str, place: Place) -> Parsed<'v, Names> {
-        let mut nodes = Names::new();
+        let mut nodes = Names::default();
         if let Some(schemas) = fields.object(key)? {
             for (name, schema) in schemas.iter() {
-                nodes.insert(name.to_owned(), self.below(schema, place)?);
+                let node = self.below(schema, place)?;
+                nodes.add(name, node);
             }
         }
         Ok(nodes)
@@ -225,9 +227,9 @@ impl<'v> Compiler<'v> {
 }
 
 /// The names of `properties`, for messages.
-fn known(properties: Option<&Object>) -> String {
+fn known(properties: &Names) -> String {
     let mut out = String::new();
-    for (name, _) in properties.into_iter().flat_map(Object::iter) {
+    for (name, _) in properties.entries() {
         if !out.is_empty() {
             out.push_str(", ");
         }

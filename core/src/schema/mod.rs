@@ -13,6 +13,7 @@ mod compile;
 mod equal;
 mod fields;
 mod keyword;
+mod names;
 mod number;
 mod refs;
 mod rule;
@@ -103,7 +104,7 @@ impl Schema {
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Schema(")?;
-        f.write_str(&self.nodes.len().to_string())?;
+        f.write_str(&number::digits(self.nodes.len()))?;
         f.write_str(" parts)")
     }
 }

@@ -132,7 +132,7 @@ fn split<'t>(text: &'t str, any: &[u8]) -> (&'t str, &'t str) {
 
 /// `n` in digits.
 pub(super) fn digits(n: usize) -> String {
-    (n as u64).to_string()
+    crate::json::digits(n as u64)
 }
 
 /// Whether `text` is digits alone: such numbers are the same only if written the same.

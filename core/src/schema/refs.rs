@@ -6,7 +6,7 @@ use super::fields::{Parsed, fault};
 use super::number::{Decimal, is_plain};
 use super::rule::Rule;
 use super::uri;
-use crate::json::Value;
+use crate::json::{Value, concat};
 
 /// What a reference turned out to be.
 enum Target {
@@ -38,16 +38,18 @@ impl<'v> Compiler<'v> {
 
     fn warn_missing(&mut self, pending: &Pending<'v>) {
         let keyword = if pending.dynamic { "`$dynamicRef` " } else { "`$ref` " };
-        let reference = pending.at.to_string();
-        self.warn(
-            [keyword, &reference, " leads to nothing in this schema: any value is accepted there"].concat(),
-        );
+        let reference = pending.at.text();
+        self.warn(concat(&[
+            keyword,
+            &reference,
+            " leads to nothing in this schema: any value is accepted there",
+        ]));
     }
 
     fn target(&mut self, pending: &Pending<'v>) -> Parsed<'v, Target> {
         let base = self.nodes.get(pending.node).map_or(0, |node| node.resource);
         let uri = self.absolute(base, pending.at)?;
-        let Some(&resource) = self.uris.get(&uri) else { return Ok(Target::Missing) };
+        let Some(resource) = self.uris.get(&uri) else { return Ok(Target::Missing) };
         let fragment = uri::split_fragment(pending.at.as_str().unwrap_or("")).1;
         let Some(fragment) = uri::percent_decode(fragment) else { return Ok(Target::Missing) };
         if fragment.is_empty() || fragment.starts_with("/") {
@@ -57,13 +59,13 @@ impl<'v> Compiler<'v> {
                 None => Ok(Target::Missing),
             };
         }
-        let Some(&node) = self.anchors.get(&anchor_key(resource, &fragment)) else {
+        let Some(node) = self.anchors.get(&anchor_key(resource, &fragment)) else {
             return Ok(Target::Missing);
         };
         let name = self.dynamic_names.get(&fragment).filter(|_| pending.dynamic);
         let dynamic = self.resources.get(resource).map(|resource| resource.dynamic.as_slice());
         Ok(match name {
-            Some(&name) if dynamic.unwrap_or_default().contains(&(name, node)) => Target::Dynamic(node, name),
+            Some(name) if dynamic.unwrap_or_default().contains(&(name, node)) => Target::Dynamic(node, name),
             _ => Target::Node(node),
         })
     }

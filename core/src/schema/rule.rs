@@ -1,8 +1,7 @@
 //! What a schema becomes: nodes, numbered, each with the rules a value must keep.
 
-use std::collections::BTreeMap;
-
 use super::Matcher;
+use super::names::Names;
 use super::number::{Decimal, is_plain};
 use crate::json::Value;
 
@@ -39,16 +38,6 @@ pub(super) fn kinds_of(value: &Value) -> Kinds {
     }
 }
 
-/// The same type as the JSON reader's index, so that a page pays for it once.
-pub(super) type Names = BTreeMap<String, usize>;
-
-/// Names in their order, and where each stands.
-#[derive(Default)]
-pub(super) struct List {
-    pub(super) order: Vec<String>,
-    pub(super) index: Names,
-}
-
 /// One schema.
 pub(super) struct Node {
     /// The resource it belongs to.
@@ -77,9 +66,9 @@ pub(super) enum Rule {
     Count(Count),
     Pattern(String, Box<dyn Matcher>),
     UniqueItems,
-    Required(List),
+    Required(Names),
     /// List to require when the member is there.
-    DependentRequired(Names, Vec<List>),
+    DependentRequired(Names, Vec<Names>),
     Ref(usize),
     /// Where it leads at first, and the number of its anchor's name.
     DynamicRef(usize, usize),
@@ -152,8 +141,8 @@ impl Rule {
                 out.extend(then.iter().chain(other));
             }
             Rule::DependentSchemas(nodes) => {
-                for &node in nodes.values() {
-                    out.push(node);
+                for (_, node) in nodes.entries() {
+                    out.push(*node);
                 }
             }
             _ => {}

@@ -1,6 +1,8 @@
 //! References as RFC 3986 resolves them, as far as identifiers in one document
 //! need it. Nothing here opens one.
 
+use crate::json::concat;
+
 /// `reference` as seen from `base`, without its fragment.
 pub(super) fn resolve(base: &str, reference: &str) -> String {
     let reference = split_fragment(reference).0;
@@ -35,7 +37,7 @@ pub(super) fn resolve(base: &str, reference: &str) -> String {
         None if authority > 0 => "/",
         None => "",
     };
-    push_path(&mut out, &[folder, to].concat());
+    push_path(&mut out, &concat(&[folder, to]));
     out.push_str(query);
     out
 }

@@ -4,7 +4,7 @@ use super::check::{Checker, Marks, mark};
 use super::number::digits;
 use super::rule::{Contains, Members};
 use super::spot::{Spot, Step};
-use crate::json::{Object, Value};
+use crate::json::{Object, Value, concat};
 
 impl Checker<'_> {
     pub(super) fn members(
@@ -21,7 +21,7 @@ impl Checker<'_> {
             }
             let place = spot.into(Step::Member(key));
             let mut seen = false;
-            if let Some(&node) = rule.named.get(key) {
+            if let Some(node) = rule.named.get(key) {
                 seen = true;
                 valid &= self.node(node, member, &place, None);
             }
@@ -53,7 +53,7 @@ impl Checker<'_> {
             if known.is_empty() {
                 return "is not allowed here: leave it out".to_owned();
             }
-            ["is not a known property: leave it out, known are ", known].concat()
+            concat(&["is not a known property: leave it out, known are ", known])
         })
     }
 
@@ -90,7 +90,7 @@ impl Checker<'_> {
             let place = spot.into(Step::Item(i));
             valid &= if i >= prefix.len() && self.accepts_nothing(node) {
                 self.fail(&place, "items", &|| {
-                    ["is one item too many: the list ends after ", &digits(prefix.len())].concat()
+                    concat(&["is one item too many: the list ends after ", &digits(prefix.len())])
                 })
             } else {
                 self.node(node, item, &place, None)
@@ -127,7 +127,7 @@ impl Checker<'_> {
         };
         self.fail(spot, keyword, &|| {
             let (limit, found) = (digits(limit), digits(found));
-            [words, &limit, " of the items `contains` describes, but has ", &found].concat()
+            concat(&[words, &limit, " of the items `contains` describes, but has ", &found])
         })
     }
 
