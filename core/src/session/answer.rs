@@ -54,9 +54,13 @@ impl Session {
                 stream.push(bytes);
                 self.read(turn, fetch, stream, now);
             }
-            Arrival::End(_) => {
+            Arrival::End(end) => {
+                let error = match end {
+                    Ok(()) if !stream.spoke => fault::not_the_protocol("text/event-stream", ""),
+                    _ => fault::cut_off(),
+                };
                 self.remember(*stream);
-                self.give_up(turn, fault::cut_off(), now);
+                self.give_up(turn, error, now);
             }
             Arrival::Head { .. } => self.stream_on(turn, fetch, stream, now),
         }

@@ -2,7 +2,7 @@
 
 use super::events::RunEnd;
 use super::fault;
-use super::state::Turn;
+use super::state::{State, Turn};
 use super::stream::Stream;
 use super::transcript::Failed;
 use super::turn::RUN_LIMIT;
@@ -65,7 +65,7 @@ impl Session {
         };
         let asks = outcome == Some("interrupt") && bound.is_none();
         self.end_turn(turn, ending, now);
-        if asks && !self.is_busy() {
+        if asks && matches!(self.state, State::Resting) {
             let text = "The agent asked for a confirmation that this version cannot show.";
             self.out.notice(Some(Notice { error: false, text: text.to_owned(), action: None }));
         }
@@ -85,6 +85,10 @@ impl Session {
         match ending {
             Ending::Finished { bound } => {
                 result.bound = bound;
+                if bound.is_none() && result.text.is_none() {
+                    let text = "The agent gave no answer.".to_owned();
+                    self.out.notice(Some(Notice { error: false, text, action: None }));
+                }
                 self.complete(*turn, bound);
             }
             Ending::Failed { error, reason, effects } => {
@@ -141,13 +145,7 @@ impl Session {
 
     fn stopped(&mut self, turn: Box<Turn>, effects: Vec<Value>) {
         self.mark_answer(&turn, MessageStatus::Stopped);
-        self.out.runtime(RuntimeEvent::RunError(RunError {
-            message: "The answer was stopped.".to_owned(),
-            reason: Reason::Cancelled,
-            aborted: true,
-            retryable: true,
-            effects,
-        }));
+        self.out.runtime(aborted("The answer was stopped.", effects));
         self.transcript.failed = Some(Failed { message: turn.message, from: turn.from });
     }
 
@@ -158,8 +156,14 @@ impl Session {
         }
     }
 
-    /// The promise of a turn whose session is over.
-    pub(super) fn settle_aborted(&mut self, turn: &Turn) {
+    /// The end of a turn whose session is over. Who heard of its beginning hears
+    /// of its end.
+    pub(super) fn left(&mut self, turn: &Turn, unheard: bool) {
+        if !unheard {
+            self.out.runtime(aborted("The conversation was left.", Vec::new()));
+            let conversation_id = self.conversation_id().map(str::to_owned);
+            self.out.event(DomEvent::Idle { conversation_id });
+        }
         let result = self.result(turn, TurnStatus::Aborted);
         self.out.settle(turn.send, result);
     }
@@ -174,4 +178,11 @@ impl Session {
             bound: None,
         }
     }
+}
+
+/// Somebody wanted the turn to end.
+fn aborted(message: &str, effects: Vec<Value>) -> RuntimeEvent {
+    let message = message.to_owned();
+    let reason = Reason::Cancelled;
+    RuntimeEvent::RunError(RunError { message, reason, aborted: true, retryable: true, effects })
 }

@@ -124,7 +124,7 @@ fn run_error(event: &Reading) -> Ending {
     }
     let reason = reason.unwrap_or(Reason::ModelError);
     let code = ErrorCode::parse(event.str("code")).unwrap_or_else(|| fault::code(reason));
-    let mut error = ErrorInfo::new(code, event.str("message"));
+    let mut error = ErrorInfo::new(code, fault::said(event.str("message")));
     if let Some(retryable) = event.mindset("retryable").and_then(Value::as_bool) {
         error.retryable = retryable;
     }

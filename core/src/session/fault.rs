@@ -5,10 +5,14 @@ use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::Reason;
 use crate::json::{concat, digits, lossy};
 
+/// A server's message is shown up to here, in bytes.
+const SAID_LIMIT: usize = 1_000;
+
 /// The server answered a request with something that is not what was asked for.
 pub(super) fn refused(status: u16, content_type: &str, body: &[u8]) -> ErrorInfo {
     let body = lossy(body);
-    if let Some(info) = ErrorInfo::from_body(&body, status) {
+    if let Some(mut info) = ErrorInfo::from_body(&body, status) {
+        info.message = said(&info.message);
         return info;
     }
     if (200..400).contains(&status) {
@@ -100,6 +104,19 @@ pub(super) fn code(reason: Reason) -> ErrorCode {
     }
 }
 
+/// A server's own words, as much of them as a person reads.
+pub(super) fn said(text: &str) -> String {
+    let mut end = text.len().min(SAID_LIMIT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut out = text.get(..end).unwrap_or("").to_owned();
+    if end < text.len() {
+        out.push('\u{2026}');
+    }
+    out
+}
+
 /// The first 60 characters on one line, so that an answer of the wrong kind can
 /// be recognised in a message without filling it.
 fn excerpt(text: &str) -> String {
@@ -138,6 +155,13 @@ mod tests {
         assert_eq!(info.code, ErrorCode::Protocol);
         assert!(info.message.contains("text/html") && info.message.contains("<html>Hello"));
         assert!(refused(200, "", b"").message.contains("empty body"));
+    }
+
+    #[test]
+    fn long_words_of_a_server_are_cut_between_characters() {
+        assert_eq!(said("slow down"), "slow down");
+        let cut = said(&"é".repeat(5000));
+        assert_eq!((cut.chars().count(), cut.ends_with("é…")), (501, true));
     }
 
     #[test]

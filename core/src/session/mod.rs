@@ -53,6 +53,8 @@ pub struct Session {
     /// Messages that wait for a turn, oldest first.
     kept: Vec<Kept>,
     transcript: Transcript,
+    /// When the last input came.
+    now: Millis,
     /// A stream whose run has ended, and when it is dropped if it does not close.
     ending: Option<(FetchId, Millis)>,
 }
@@ -75,6 +77,7 @@ impl Session {
             state: State::Unconfigured,
             kept: Vec::new(),
             transcript: Transcript::default(),
+            now: 0,
             ending: None,
         }
     }
@@ -85,6 +88,7 @@ impl Session {
     /// # Errors
     /// The caller's mistake (`busy`, `invalid-request`), to be thrown at once.
     pub fn handle(&mut self, input: Input<'_>, now: Millis) -> Result<(), Refused> {
+        self.now = now;
         match input {
             Input::Start(config) => self.handle_start(config, now),
             Input::Token(result) => self.handle_token(result, now),
@@ -104,7 +108,19 @@ impl Session {
 
     /// The next effect, until there is none.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.out.next()
+        loop {
+            let output = self.out.next();
+            let idle = matches!(output, Some(Output::Event(DomEvent::Idle { .. })));
+            if !idle || !matches!(self.state, State::Resting) {
+                return output;
+            }
+            self.state = State::Idle;
+            if self.kept.is_empty() {
+                return output;
+            }
+            // A listener of the turn's last events sent more: no idle in between.
+            self.rest(self.now);
+        }
     }
 
     /// When [`Input::Tick`] is due.
@@ -114,7 +130,9 @@ impl Session {
 
     /// Whether a turn runs or a sent message waits for one.
     pub fn is_busy(&self) -> bool {
-        matches!(self.state, State::Running(_) | State::Stopping(_)) || !self.kept.is_empty()
+        let rests = matches!(self.state, State::Unconfigured | State::Idle)
+            || matches!(self.state, State::Starting(_) | State::Failed(_));
+        !rests || !self.kept.is_empty()
     }
 
     /// The conversation, once there is one: from its first completed turn on.

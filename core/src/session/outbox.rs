@@ -79,16 +79,22 @@ impl Outbox {
     }
 
     /// The session behind this queue is over: of what nobody has taken yet, only
-    /// what ends something still counts.
-    pub(super) fn leave(&mut self) {
+    /// what ends something still counts, with `ended` the last events of a turn too.
+    /// Whether a turn is dropped of which nobody heard.
+    pub(super) fn leave(&mut self, ended: bool) -> bool {
         let mut left = Outbox { fetches: self.fetches, ..Outbox::default() };
+        let mut unheard = false;
         while let Some(output) = self.next() {
-            if matches!(output, Output::Settle { .. } | Output::Abort(_) | Output::StoreAnonymousKey(_)) {
-                left.push(output);
+            match output {
+                Output::Settle { .. } | Output::Abort(_) | Output::StoreAnonymousKey(_) => left.push(output),
+                Output::Event(event) if ended => left.event(event),
+                Output::Event(DomEvent::Busy { .. }) => unheard = true,
+                _ => {}
             }
         }
         *self = left;
         self.patch(Patch::Clear);
         self.patch(Patch::SetDisclosure(None));
+        unheard
     }
 }

@@ -39,8 +39,7 @@ impl Session {
             return Ok(());
         }
         // Before the first turn the person sees at once what was sent.
-        let waits_for_start = !matches!(self.state, State::Running(_) | State::Stopping(_));
-        if waits_for_start && self.kept.is_empty() {
+        if !self.is_busy() {
             self.show(&mut kept, now);
         }
         self.kept.push(kept);
@@ -64,7 +63,7 @@ impl Session {
             let kept = self.kept.remove(0);
             return self.begin(kept, false, now);
         }
-        self.state = State::Idle;
+        self.state = State::Resting;
         self.out.activity(Activity::Idle);
         let conversation_id = self.conversation_id().map(str::to_owned);
         self.out.event(DomEvent::Idle { conversation_id });

@@ -158,20 +158,26 @@ impl Session {
         if let Some((fetch, _)) = self.ending.take() {
             self.out.abort(fetch);
         }
+        let mut over = None;
+        let mut ended = false;
         match std::mem::take(&mut self.state) {
             State::Starting(starting) => self.abort_sign_in(&starting.sign_in),
             State::Running(running) => {
                 self.abort_phase(&running.phase);
-                self.settle_aborted(&running.turn);
+                over = Some(running.turn);
             }
             State::Stopping(stopping) => {
                 self.out.abort(stopping.fetch);
-                self.settle_aborted(&stopping.turn);
+                over = Some(stopping.turn);
             }
+            State::Resting => ended = true,
             _ => {}
         }
         self.drop_kept(None);
-        self.out.leave();
+        let unheard = self.out.leave(ended);
+        if let Some(turn) = over {
+            self.left(&turn, unheard);
+        }
         self.transcript = Transcript::default();
     }
 }

@@ -18,6 +18,8 @@ pub(super) enum State {
     Starting(Box<Starting>),
     /// Start-up failed.
     Failed(Box<StartFailed>),
+    /// What ended is told and `agent-idle` is not yet: still busy.
+    Resting,
     /// Ready for the next message.
     Idle,
     /// A turn runs.

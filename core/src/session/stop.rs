@@ -15,7 +15,7 @@ impl Session {
     pub(super) fn handle_stop(&mut self, now: Millis) {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Running(running) => self.stop_running(*running, now),
-            State::Stopping(stopping) => self.state = State::Stopping(stopping),
+            ended @ (State::Stopping(_) | State::Resting) => self.state = ended,
             other => {
                 self.state = other;
                 self.drop_kept(None);

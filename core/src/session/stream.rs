@@ -15,6 +15,8 @@ pub(super) struct Stream {
     decoder: sse::Decoder,
     order: Order,
     ready: std::vec::IntoIter<Reading>,
+    /// Whether anything came.
+    pub(super) spoke: bool,
     /// Assistant and tool messages of this run as the wire has them, oldest first.
     pub(super) said: Vec<Value>,
     /// Server message id to row id, where they differ.
@@ -53,6 +55,7 @@ impl Stream {
             decoder: sse::Decoder::new(EVENT_LIMIT),
             order: Order::new(),
             ready: Vec::new().into_iter(),
+            spoke: false,
             said: Vec::new(),
             aliases: Object::new(),
             muted: Object::new(),
@@ -60,6 +63,7 @@ impl Stream {
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.spoke |= !bytes.is_empty();
         self.decoder.push(bytes);
     }
 

@@ -26,7 +26,7 @@ impl Session {
                 Phase::Streaming { until, .. } => Some(*until),
             },
             State::Stopping(stopping) => Some(stopping.until),
-            State::Unconfigured | State::Idle => None,
+            State::Unconfigured | State::Resting | State::Idle => None,
         }
     }
 

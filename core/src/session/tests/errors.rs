@@ -115,7 +115,7 @@ fn a_stream_cut_after_any_byte() {
         bench.send(1, "hi");
         bench.head(200, "text/event-stream");
         bench.bytes(&whole.as_bytes()[..cut]);
-        if cut % 2 == 0 {
+        if cut % 2 == 0 && cut > 0 {
             bench.end()
         } else {
             bench.fail()
@@ -124,6 +124,24 @@ fn a_stream_cut_after_any_byte() {
         assert!("Hello".starts_with(&text));
         failed(&mut bench, Reason::Interrupted, ErrorCode::Network);
     }
+}
+
+#[test]
+fn a_stream_without_a_byte_is_no_agents_answer() {
+    let mut bench = Bench::ready();
+    bench.send(1, "hi");
+    bench.head(200, "text/event-stream");
+    bench.end();
+    failed(&mut bench, Reason::Internal, ErrorCode::Protocol);
+}
+
+#[test]
+fn the_words_of_a_server_are_shown_as_far_as_a_person_reads() {
+    let mut bench = Bench::ready();
+    bench.send(1, "hi");
+    let long = "x".repeat(500_000);
+    bench.stream(&[HELLO[0], &format!(r#"{{"type":"RUN_ERROR","message":"{long}"}}"#)]);
+    assert!(bench.run_error().message.len() < 1_100);
 }
 
 #[test]

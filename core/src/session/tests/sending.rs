@@ -270,3 +270,69 @@ fn a_stream_that_stays_open_after_the_end_is_dropped() {
     bench.pass(3_000);
     assert_eq!((bench.aborted(), bench.session.poll_timeout()), (vec![fetch], None));
 }
+
+/// Polls until the output whose word is `wanted` is taken.
+fn poll_to(bench: &mut Bench, wanted: &str) {
+    loop {
+        let output = bench.session.poll_output().unwrap();
+        bench.out.push(output);
+        if bench.story().last().is_some_and(|word| word == wanted) {
+            return;
+        }
+    }
+}
+
+fn hear_the_end(bench: &mut Bench) {
+    let whole: String = HELLO.iter().map(|e| format!("data: {e}\n\n")).collect();
+    let fetch = bench.fetch();
+    bench.session.handle(Input::Bytes { fetch, bytes: whole.as_bytes() }, T0).unwrap();
+}
+
+#[test]
+fn busy_until_idle_is_told() {
+    let mut bench = Bench::ready();
+    bench.send(1, "hi");
+    bench.head(200, "text/event-stream");
+    hear_the_end(&mut bench);
+    let send = |bench: &mut Bench, when_idle| {
+        let options = SendOptions { when_idle, silent: false };
+        bench.session.handle(Input::Send { id: SendId(2), text: "more", options }, T0)
+    };
+    for word in ["complete", "run_finished"] {
+        poll_to(&mut bench, word);
+        assert!(bench.session.is_busy());
+        assert_eq!(send(&mut bench, false).map_err(|e| e.code), Err(ErrorCode::Busy));
+    }
+    poll_to(&mut bench, "idle");
+    assert!(!bench.session.is_busy());
+    assert!(send(&mut bench, false).is_ok());
+}
+
+#[test]
+fn no_idle_when_a_listener_of_the_last_events_sends_more() {
+    let mut bench = Bench::ready();
+    bench.send(1, "hi");
+    bench.head(200, "text/event-stream");
+    hear_the_end(&mut bench);
+    poll_to(&mut bench, "complete");
+    bench.out.clear();
+    let options = SendOptions { when_idle: true, silent: false };
+    bench.session.handle(Input::Send { id: SendId(2), text: "more", options }, T0).unwrap();
+    bench.session.handle(Input::Stop, T0).unwrap();
+    bench.input(Input::Tick);
+    let story = bench.story();
+    assert!(!story.contains(&"idle".to_owned()), "{story:?}");
+    let at = |word: &str| story.iter().position(|w| w.starts_with(word));
+    assert!(at("settle 1 finished") < at("busy") && at("busy").is_some(), "{story:?}");
+    bench.stream(HELLO);
+    assert_eq!(bench.story().last().unwrap(), "settle 2 finished");
+}
+
+#[test]
+fn an_answer_of_nothing_is_said() {
+    let mut bench = Bench::ready();
+    bench.send(1, "hi");
+    bench.stream(&[HELLO[0], HELLO[HELLO.len() - 1]]);
+    assert_eq!(bench.result().status, TurnStatus::Finished);
+    assert_eq!(bench.notice(), Some(("The agent gave no answer.".to_owned(), None)));
+}

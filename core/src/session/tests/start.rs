@@ -176,7 +176,8 @@ fn another_start_ends_what_ran() {
     bench.try_send(2, "later", SendOptions { when_idle: true, silent: false }).unwrap();
     bench.out.clear();
     bench.start(Config { agent_uid: "sales".into(), ..config() });
-    assert_eq!(bench.story(), ["settle 1 aborted", "settle 2 aborted", "initializing"]);
+    let story = ["settle 2 aborted", "run_error cancelled", "idle", "settle 1 aborted", "initializing"];
+    assert_eq!(bench.story(), story);
     assert_eq!(bench.aborted(), [old]);
     assert_eq!(*bench.patches()[0], Patch::Clear);
     assert!(bench.session.messages().is_empty() && !bench.session.is_busy());
