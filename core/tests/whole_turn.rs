@@ -274,7 +274,7 @@ fn answers_that_are_no_stream_end_the_turn() {
     for (status, content_type, body, code) in [
         (200, "text/html", "<!doctype html>", ErrorCode::Protocol),
         (200, "application/json", "{}", ErrorCode::Protocol),
-        (200, "text/event-stream", "", ErrorCode::Network),
+        (200, "text/event-stream", "", ErrorCode::Protocol),
         (200, "text/event-stream", "data: {oops\n\n", ErrorCode::Protocol),
         (
             200,
