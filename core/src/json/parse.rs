@@ -279,7 +279,7 @@ struct Members {
     /// Per hash the number of a member, counted from 1, or 0; a place that is taken
     /// leads to the next one. At most half full.
     index: Vec<u32>,
-    /// Taken places met so far.
+    /// Taken places met in this index.
     met: usize,
 }
 
@@ -292,6 +292,7 @@ impl Members {
         }
         if members * 2 >= self.index.len() {
             self.index = vec![0; (members * 4).next_power_of_two()];
+            self.met = 0;
             for number in 0..members {
                 self.find(number, None)?;
             }
@@ -331,13 +332,15 @@ impl Members {
     }
 }
 
-/// FNV-1a.
+/// FNV-1a, then stirred: names that count up would stand side by side.
 fn hash(text: &str) -> usize {
     let mut hash = 0x811c_9dc5_u32;
     for byte in text.bytes() {
         hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     }
-    hash as usize
+    hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
+    (hash ^ (hash >> 16)) as usize
 }
 
 #[cfg(test)]
@@ -403,6 +406,23 @@ mod tests {
         let object = parse(&format!("{{{wide}\"z\":0}}"));
         assert_eq!(object.as_ref().ok().and_then(|o| o.as_object()).map(Object::len), Some(10_001));
         assert_eq!(object.ok().and_then(|o| o.get("k1").and_then(Value::as_u64)), Some(10_001));
+    }
+
+    #[test]
+    fn ordinary_names_are_never_too_many() {
+        let patterns: [fn(u32) -> String; 6] = [
+            |i| format!("{i}"),
+            |i| format!("p{i}"),
+            |i| format!("{i:08x}"),
+            |i| format!("row-{}-{}", i / 300, i % 300),
+            |i| format!("{}", u64::from(i) * 1_000_003),
+            |i| format!("{}é", i.reverse_bits()),
+        ];
+        for (at, name) in patterns.iter().enumerate() {
+            let text: String = (0..60_000).map(|i| format!("\"{}\":0,", name(i))).collect();
+            let object = parse(&format!("{{{text}\"z\":0}}"));
+            assert_eq!(object.ok().and_then(|o| o.as_object().map(Object::len)), Some(60_001), "{at}");
+        }
     }
 
     #[test]
