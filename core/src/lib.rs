@@ -13,6 +13,7 @@ pub mod json;
 pub mod schema;
 pub mod session;
 pub mod sse;
+pub mod time;
 pub mod turn;
 pub mod view;
 

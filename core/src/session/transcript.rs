@@ -4,7 +4,8 @@
 use super::stream::message;
 use crate::Millis;
 use crate::event::{Author, ChatMessage, MessageStatus};
-use crate::json::{self, Object, Value};
+use crate::json::{Object, Value};
+use crate::time::iso_8601;
 
 /// One conversation.
 #[derive(Default)]
@@ -121,69 +122,11 @@ impl Transcript {
     }
 }
 
-/// A moment as `2026-11-30T04:06:08.000Z`.
-pub(super) fn iso_8601(at: Millis) -> String {
-    let (days, in_day) = (at / 86_400_000, at % 86_400_000);
-    let (year, month, day) = civil(days);
-    let mut out = String::with_capacity(24);
-    digits(&mut out, year, 4);
-    for (mark, value, width) in [
-        ('-', month, 2),
-        ('-', day, 2),
-        ('T', in_day / 3_600_000, 2),
-        (':', in_day / 60_000 % 60, 2),
-        (':', in_day / 1_000 % 60, 2),
-        ('.', in_day % 1_000, 3),
-    ] {
-        out.push(mark);
-        digits(&mut out, value, width);
-    }
-    out.push('Z');
-    out
-}
-
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian
-/// calendar. Years begin in March here, so that the leap day is the last one.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, day)
-}
-
-fn digits(out: &mut String, value: u64, width: usize) {
-    let text = json::digits(value);
-    for _ in text.len()..width {
-        out.push('0');
-    }
-    out.push_str(&text);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    #[test]
-    fn moments() {
-        for (at, text) in [
-            (0, "1970-01-01T00:00:00.000Z"),
-            (951_782_399_999, "2000-02-28T23:59:59.999Z"),
-            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-            (951_868_800_000, "2000-03-01T00:00:00.000Z"),
-            (1_735_689_599_001, "2024-12-31T23:59:59.001Z"),
-            (1_796_011_568_000, "2026-11-30T04:06:08.000Z"),
-            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
-        ] {
-            assert_eq!(iso_8601(at), text);
-        }
-        assert!(iso_8601(Millis::MAX).ends_with('Z'));
-    }
 
     #[test]
     fn a_call_without_a_result_is_not_remembered() {

@@ -11,7 +11,7 @@ use super::{ModelTool, Refusal};
 /// Tools in one run.
 const MAX_TOOLS: usize = 128;
 
-/// Bytes of all schemas of a run together.
+/// Bytes of all schemas and descriptions of a run together.
 const MAX_SCHEMAS: usize = 256 * 1024;
 
 /// Characters of a tool's name.
@@ -36,10 +36,11 @@ pub(super) fn model_tools(tools: &[Tool]) -> Result<Vec<ModelTool>, Refusal> {
                 tool.name
             )));
         }
+        size = size.saturating_add(tool.description.len());
         size = size.saturating_add(tool.parameters.as_ref().map_or(0, |p| p.to_string().len()));
         if size > MAX_SCHEMAS {
             return Err(refusal(format!(
-                "The schemas of the tools are over {MAX_SCHEMAS} bytes together, from tools[{i}] on. \
+                "The schemas and descriptions of the tools are over {MAX_SCHEMAS} bytes together, from tools[{i}] on. \
                  Send fewer or smaller ones."
             )));
         }
@@ -134,6 +135,7 @@ mod tests {
 
     #[test]
     fn bad_lists_are_refused_by_place() {
+        let wordy = Tool { description: "x".repeat(MAX_SCHEMAS), ..tool("b", Some("{}")) };
         let big = format!(r#"{{"x":"{}"}}"#, "x".repeat(MAX_SCHEMAS));
         for (list, place) in [
             (vec![tool("a", None), tool("a", None)], "tools[1].name"),
@@ -142,6 +144,7 @@ mod tests {
             (vec![tool(&"a".repeat(65), None)], "tools[0].name"),
             (vec![tool("a", Some("3"))], "tools[0].parameters"),
             (vec![tool("a", Some(&big))], "tools[0]"),
+            (vec![tool("a", None), wordy], "tools[1]"),
             ((0..129).map(|i| tool(&format!("t{i}"), None)).collect(), "129 tools"),
         ] {
             let refused = model_tools(&list).unwrap_err();

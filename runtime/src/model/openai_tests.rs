@@ -1,4 +1,5 @@
-//! The decoder against a recorded stream and the reports H-01 to H-08, each cut at
+//! The decoder against a recorded stream and the ways in which gateways break the
+//! protocol (calls without index or id, errors inside a 200, streams that end), each cut at
 //! every position, and the body that goes out.
 
 use super::*;

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use mindset_core::error::ErrorCode;
 use mindset_core::object;
+use mindset_core::time::iso_8601;
 
 use super::{body, json};
 use crate::app::App;
@@ -57,7 +58,7 @@ pub(super) async fn create(
     let user = User { app: app_uid.to_owned(), id, anonymous: true };
     let token = app.tokens().issue(&user, clock::now());
     let answer = object! {
-        "authToken": token.text.expose(), "expiresAt": clock::iso8601(token.expires_at), "anonymousKey": key,
+        "authToken": token.text.expose(), "expiresAt": iso_8601(token.expires_at), "anonymousKey": key,
     };
     Ok(json(answer.into()))
 }

@@ -8,6 +8,7 @@ use mindset_core::error::ErrorCode;
 use mindset_core::event::{Author, ChatMessage};
 use mindset_core::json::{Object, Value};
 use mindset_core::object;
+use mindset_core::time::iso_8601;
 use mindset_core::turn::{Conversation, StoredMessage, StoredRole};
 
 use super::{body, json};
@@ -66,7 +67,7 @@ fn unknown() -> ApiError {
 fn summary(row: &ConversationRow) -> Object {
     object! {
         "id": &row.id, "title": row.title.as_deref().unwrap_or(""), "agentUid": &row.agent,
-        "createdAt": clock::iso8601(row.created_at), "updatedAt": clock::iso8601(row.updated_at),
+        "createdAt": iso_8601(row.created_at), "updatedAt": iso_8601(row.updated_at),
     }
 }
 
@@ -109,7 +110,7 @@ fn shown(message: &StoredMessage) -> Option<Value> {
         id: message.id.clone(),
         role,
         content: message.content.clone(),
-        created_at: Some(clock::iso8601(message.created_at)),
+        created_at: Some(iso_8601(message.created_at)),
         status: message.status,
     };
     Some(shown.to_json())

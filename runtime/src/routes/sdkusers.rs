@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use mindset_core::object;
+use mindset_core::time::iso_8601;
 
 use super::{body, json};
 use crate::app::App;
@@ -30,6 +31,6 @@ pub(super) async fn auth(
     let name = body::optional_text(&request, "name", 200)?;
     let id = app.store().user_by_external_id(&app_uid, external_id, name).await?;
     let token = app.tokens().issue(&User { app: app_uid, id, anonymous: false }, clock::now());
-    let answer = object! { "authToken": token.text.expose(), "expiresAt": clock::iso8601(token.expires_at) };
+    let answer = object! { "authToken": token.text.expose(), "expiresAt": iso_8601(token.expires_at) };
     Ok(json(answer.into()))
 }

@@ -120,7 +120,7 @@ fn soak_agrees_with_chromium_at_many_splits() {
     }
 }
 
-/// Report H-07: signs of life that are no events, in all their forms.
+/// Signs of life that are no events, in all their forms.
 #[test]
 fn keep_alives_are_skipped() {
     let stream = concat!(
