@@ -1,10 +1,8 @@
 //! The application: what all handlers share, and the server around it.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 
 use crate::assets::Assets;
@@ -14,6 +12,7 @@ use crate::limiter::Limiter;
 use crate::model::Models;
 use crate::routes;
 use crate::run::Runs;
+use crate::serve;
 use crate::store::{OpenError, Store};
 
 /// How long runs may take to end when the server goes down.
@@ -69,32 +68,17 @@ impl App {
     where
         S: Future<Output = ()> + Send + 'static,
     {
-        let listener = listener.tap_io(|socket| {
-            // Small events must not wait for more to come.
-            let _ = socket.set_nodelay(true);
-        });
-        let service = routes::router(self.clone()).into_make_service_with_connect_info::<SocketAddr>();
-        let (closing, closed) = tokio::sync::oneshot::channel();
+        let service = routes::router(self.clone());
         let runs = Arc::clone(&self.0.runs);
         let stopped = async move {
             stop.await;
             runs.shutdown(RUNS_PATIENCE).await;
-            let _ = closing.send(());
         };
-        let server = axum::serve(listener, service).with_graceful_shutdown(stopped);
-        let late = async {
-            if closed.await.is_ok() {
-                tokio::time::sleep(CONNECTIONS_PATIENCE).await;
-            } else {
-                std::future::pending::<()>().await;
-            }
-        };
-        let result = tokio::select! {
-            result = server => result,
-            () = late => Ok(()),
-        };
+        let closing = serve::until(stopped, listener, service, self.0.config.server.request_timeout).await;
+        // Whoever still reads after this is cut off with the process.
+        let _ = tokio::time::timeout(CONNECTIONS_PATIENCE, closing.shutdown()).await;
         self.0.store.close().await;
-        result
+        Ok(())
     }
 
     /// The configuration.

@@ -8,42 +8,60 @@ use axum::response::{IntoResponse, Response};
 use mindset_core::error::ErrorCode;
 
 use crate::app::App;
+use crate::clock;
 use crate::error::ApiError;
 
-/// Answers preflights of `/v1` and marks its answers for pages that are let in. A
-/// preflight carries no token, so an origin passes if any app knows it.
+/// Answers preflights of `/v1`, keeps out pages that the token's app does not let
+/// in, and marks the answers for those it does. Without an `Origin` header nothing
+/// is checked: servers and scripts send none.
 pub(crate) async fn layer(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     if !path.starts_with("/v1/") {
         return next.run(request).await;
     }
-    let origin = request.headers().get(header::ORIGIN).cloned();
     // The anonymous call checks the origin itself, and its refusal should reach
     // the page's developer as a sentence, not as a failed fetch.
     let open = path == "/v1/anonymous";
-    let allowed = origin
-        .as_ref()
-        .is_some_and(|o| open || o.to_str().is_ok_and(|o| app.config().apps.iter().any(|a| a.allows(o))));
+    let origin = request.headers().get(header::ORIGIN).cloned();
     let preflight = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    let mut response = if !preflight {
-        next.run(request).await
-    } else if allowed {
+    let text = origin.as_ref().map(|o| o.to_str().unwrap_or(""));
+    let allowed = text.is_some_and(|o| open || allows(&app, &request, o));
+    let mut response = if preflight && allowed {
         let mut response = StatusCode::NO_CONTENT.into_response();
         preflight_headers(response.headers_mut());
         response
+    } else if preflight || (origin.is_some() && !allowed) {
+        not_allowed(text.unwrap_or("")).into_response()
     } else {
-        ApiError::new(
-            ErrorCode::OriginNotAllowed,
-            "No app lets pages of this origin in. Add it to origins in the configuration.",
-        )
-        .into_response()
+        next.run(request).await
     };
     response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
     if let Some(origin) = origin.filter(|_| allowed) {
         response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     }
     response
+}
+
+/// Whether the app of the request's token lets the page in. A preflight carries no
+/// token, and one that is not good gets an error that the page has to read: then
+/// any app counts.
+fn allows(app: &App, request: &Request, origin: &str) -> bool {
+    match app.tokens().bearer(request.headers(), clock::now()) {
+        Ok(user) => app.config().app(&user.app).is_some_and(|a| a.allows(origin)),
+        Err(_) => app.config().apps.iter().any(|a| a.allows(origin)),
+    }
+}
+
+/// The page may not use the app.
+pub(crate) fn not_allowed(origin: &str) -> ApiError {
+    let message = if origin == "null" {
+        "The page has no origin, as pages opened as a file do. Serve it over HTTP."
+    } else {
+        "Pages of this origin may not use the app. Add it to origins in the configuration."
+    };
+    let origin: String = origin.chars().take(200).collect();
+    ApiError::new(ErrorCode::OriginNotAllowed, message).with("origin", origin)
 }
 
 fn preflight_headers(headers: &mut HeaderMap) {

@@ -7,6 +7,7 @@
 mod app;
 mod assets;
 mod auth;
+mod client;
 mod clock;
 pub mod config;
 mod cors;
@@ -16,6 +17,7 @@ mod limiter;
 mod model;
 mod routes;
 mod run;
+mod serve;
 mod store;
 
 pub use app::App;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mindset_core::json::Value;
 use support::{CONFIG, Server, input};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const ANONYMOUS: &str = r#"{"appUid":"demo","agentUid":"demo"}"#;
 
@@ -169,4 +170,100 @@ async fn an_anonymous_token_opens_no_closed_agent() {
         let (status, code) = server.post(&path, &input("r", "t", "hi")).bearer(&token).send().await.error();
         assert_eq!((status, code.as_str()), expected);
     }
+}
+
+/// A token of a user of the app `strict`, which lets no page in.
+async fn strict_token(server: &Server) -> String {
+    let path = "/api/v1/appuid/strict/sdkusers/auth";
+    let request = server.post(path, r#"{"externalId":"ada"}"#).header("x-api-key", "strict-key");
+    request.send().await.string("authToken")
+}
+
+#[tokio::test]
+async fn a_token_is_good_only_on_pages_of_its_app() {
+    let server = Server::with(CONFIG, &[("MINDSET__APPS__STRICT__API_KEYS", "strict-key")]).await;
+    let (demo, _) = server.anonymous().await;
+    let strict = strict_token(&server).await;
+    let run =
+        |token: &str, id: &str| server.post("/v1/agents/demo/runs", &input(id, id, "hello")).bearer(token);
+    let shop = "https://shop.example";
+    for (token, origin) in [(&strict, shop), (&demo, "https://evil.example"), (&demo, "null")] {
+        let list = server.request("GET", "/v1/conversations").bearer(token);
+        for request in [run(token, "r1"), list] {
+            let answer = request.header("origin", origin).send().await;
+            assert_eq!(answer.error(), (403, "origin-not-allowed".into()), "{origin}");
+            assert_eq!(answer.header("access-control-allow-origin"), "");
+        }
+        assert_eq!(server.conversation(token, "r1").await.status, 404, "the run has not started");
+    }
+    let good = run(&demo, "r1").header("origin", shop).send().await;
+    assert_eq!((good.status, good.header("access-control-allow-origin")), (200, shop));
+    assert_eq!(run(&strict, "r1").send().await.status, 200, "servers and scripts send no origin");
+    // An error that the page has to act on can be read by it.
+    let expired = run("not.a.token", "r2").header("origin", shop).send().await;
+    assert_eq!(expired.error(), (401, "invalid-auth".into()));
+    assert_eq!(expired.header("access-control-allow-origin"), shop);
+}
+
+#[tokio::test]
+async fn behind_a_proxy_every_visitor_has_their_own_limit() {
+    let ask = async |server: &Server, from: &str| {
+        server.post("/v1/anonymous", ANONYMOUS).header("x-forwarded-for", from).send().await.status
+    };
+    let limit = ("MINDSET__SERVER__ANONYMOUS_PER_MINUTE", "1");
+    let trusting = Server::with(CONFIG, &[limit, ("MINDSET__SERVER__TRUSTED_PROXIES", "loopback")]).await;
+    assert_eq!(ask(&trusting, "203.0.113.5").await, 200);
+    assert_eq!(ask(&trusting, "203.0.113.6").await, 200);
+    assert_eq!(ask(&trusting, "198.51.100.1, 203.0.113.5").await, 429, "made-up addresses do not help");
+    let other = Server::with(CONFIG, &[limit]).await;
+    assert_eq!(ask(&other, "203.0.113.5").await, 200);
+    assert_eq!(ask(&other, "203.0.113.6").await, 429);
+}
+
+#[tokio::test]
+async fn an_anonymous_user_opens_no_conversation_with_a_closed_agent() {
+    let server = Server::start().await;
+    let (token, _) = server.anonymous().await;
+    let create = async |agent: &str| {
+        let body = format!(r#"{{"agentUid":"{agent}"}}"#);
+        server.post("/v1/conversations", &body).bearer(&token).send().await
+    };
+    assert_eq!(create("closed").await.error(), (403, "anonymous-denied".into()));
+    assert_eq!(create("nobody").await.error(), (404, "agent-not-found".into()));
+    assert_eq!(create("demo").await.status, 201);
+}
+
+#[tokio::test]
+async fn addresses_that_are_not_utf8_are_refused_in_json() {
+    let server = Server::start().await;
+    let (token, _) = server.anonymous().await;
+    for (method, path) in [
+        ("GET", "/v1/conversations/%ff"),
+        ("POST", "/v1/agents/%ff/runs"),
+        ("POST", "/v1/runs/%ff/cancel"),
+        ("POST", "/api/v1/appuid/%ff/sdkusers/auth"),
+    ] {
+        let answer = server.request(method, path).bearer(&token).send().await;
+        assert_eq!(answer.error(), (400, "invalid-request".into()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn requests_that_do_not_arrive_are_given_up() {
+    let server = Server::with(CONFIG, &[("MINDSET__SERVER__REQUEST_TIMEOUT", "300ms")]).await;
+    let address = server.url.strip_prefix("http://").unwrap();
+    let head = "POST /v1/anonymous HTTP/1.1\r\nhost: x\r\ncontent-length: 50\r\n";
+    for (sent, answer) in [(head.to_owned(), ""), (format!("{head}\r\n{{"), "HTTP/1.1 408 ")] {
+        let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+        socket.write_all(sent.as_bytes()).await.unwrap();
+        let mut seen = String::new();
+        let read = socket.read_to_string(&mut seen);
+        tokio::time::timeout(Duration::from_secs(5), read).await.expect("it stays open").unwrap();
+        assert!(seen.starts_with(answer), "{seen}");
+        assert_eq!(seen.contains(r#""code":"timeout""#), !answer.is_empty(), "{seen}");
+    }
+    // A stream that is being read is not a request that is late.
+    let (token, _) = server.anonymous().await;
+    let events = support::events(server.run(&token, "slow", ("r1", "t1"), "hello").await).await;
+    assert_eq!(support::kind(support::last(&events)), "RUN_FINISHED");
 }

@@ -47,11 +47,15 @@ fn the_merged_configuration_without_secrets() {
         .env("MINDSET__MODELS__NEW__PROVIDER", "openai")
         .env("MINDSET__MODELS__NEW__MODEL", "m")
         .env("MINDSET__MODELS__NEW__API_KEY", "sk-very-secret")
+        .env("MINDSET__MODELS__URL__PROVIDER", "openai")
+        .env("MINDSET__MODELS__URL__MODEL", "m")
+        .env("MINDSET__MODELS__URL__BASE_URL", "https://someone:PASSW@api.example/v1?key=QUERYV&x=1")
+        .env("MINDSET__SERVER__TRUSTED_PROXIES", "loopback, 10.0.0.0/8")
         .output()
         .unwrap();
     let (out, err) = said(&output);
     assert_eq!((output.status.code(), err.as_str()), (Some(0), ""));
-    for secret in ["first-key", "from-the-environment", "xxxx", "sk-very"] {
+    for secret in ["first-key", "from-the-environment", "xxxx", "sk-very", "someone", "PASSW", "QUERYV"] {
         assert!(!out.contains(secret), "{secret} in {out}");
     }
     for line in [
@@ -61,6 +65,8 @@ fn the_merged_configuration_without_secrets() {
         "steps = 7",
         r#"api_key = "(14 characters)""#,
         r#"base_url = "https://api.openai.com/v1""#,
+        r#"base_url = "https://***@api.example/v1?key=(6 characters)&x=(1 characters)""#,
+        r#"trusted_proxies = ["loopback", "10.0.0.0/8"]"#,
     ] {
         assert!(out.contains(line), "{line} not in {out}");
     }
@@ -109,6 +115,18 @@ fn every_fault_at_once_with_place_and_remedy() {
     ] {
         assert!(faults.contains(part), "{part}\nis not in\n{faults}");
     }
+}
+
+#[test]
+fn faults_of_the_environment_are_not_blamed_on_the_file() {
+    let said = refused(APP, &[("MINDSET__APPS__ZZ__ORIGINS", "https://x.example")]);
+    assert!(said.contains("environment: MINDSET__APPS__ZZ__ORIGINS: adds `apps[1]`"), "{said}");
+    assert!(said.contains("the app has no agent") && !said.contains("mindset.toml"), "{said}");
+    let two = format!("{}{}", APP.replace("'a'", "'a-b'"), APP.replace("'a'", "'a_b'"));
+    let said = refused(&two, &[("MINDSET__APPS__A_B__ORIGINS", "loopback")]);
+    assert!(said.contains("MINDSET__APPS__A_B__ORIGINS: fits both `a-b` and `a_b`"), "{said}");
+    let said = refused(APP, &[("MINDSET__SERVER__TRUSTED_PROXIES", "my-proxy")]);
+    assert!(said.contains("`my-proxy` is no address") && said.contains("10.0.0.0/8"), "{said}");
 }
 
 #[test]

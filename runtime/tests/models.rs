@@ -3,10 +3,11 @@
 
 mod support;
 
+use std::io::Read;
 use std::sync::{Arc, Mutex};
 
 use mindset_core::json::Value;
-use support::{Server, kind, last, text};
+use support::{Folder, Server, kind, last, text};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -68,13 +69,94 @@ fn status(status: &str, body: &str) -> String {
     )
 }
 
-async fn server(provider: &str, address: &str) -> Server {
-    let config = format!(
-        "[models.m]\nprovider = '{provider}'\nmodel = 'big'\nbase_url = 'http://{address}/base/'\napi_key = 'env:KEY'\n\
+/// The program itself, so that its log can be read. Ends with the value.
+struct Program {
+    child: std::process::Child,
+    url: String,
+    _folder: Folder,
+}
+
+impl Program {
+    fn start(config: &str) -> Program {
+        let folder = Folder::new();
+        let file = folder.path("mindset.toml");
+        std::fs::write(&file, config).unwrap();
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_mindset-runtime"))
+            .arg("--config")
+            .arg(file)
+            .env("MINDSET__SERVER__LISTEN", "127.0.0.1:0")
+            .env("MINDSET__SERVER__DATABASE", folder.path("test.db"))
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Byte by byte: what follows the first line stays in the pipe.
+        let (err, mut line, mut byte) = (child.stderr.as_mut().unwrap(), Vec::new(), [0]);
+        while byte != *b"\n" {
+            err.read_exact(&mut byte).unwrap();
+            line.push(byte[0]);
+        }
+        let line = String::from_utf8(line).unwrap();
+        let url = format!("http://{}", line.trim().rsplit_once("http://").unwrap().1);
+        Program { child, url, _folder: folder }
+    }
+
+    /// What it has logged by its end.
+    fn log(mut self) -> String {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let mut log = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        log
+    }
+}
+
+fn config(provider: &str, address: &str) -> String {
+    format!(
+        "[models.m]\nprovider = '{provider}'\nmodel = 'big'\nbase_url = 'http://{address}/base/'\napi_key = '{KEY}'\n\
          idle_timeout = '300ms'\n[[apps]]\nuid = 'demo'\nallow_no_origin = true\n[[apps.agents]]\nuid = 'demo'\n\
-         model = 'm'\nanonymous = true\ninstructions = 'Be kind.'\n"
-    );
-    Server::with(&config, &[("KEY", KEY)]).await
+         model = 'm'\nanonymous = true\ninstructions = 'Be kind. Never speak of the merger.'\n"
+    )
+}
+
+/// What a visitor sees and what stands in the log, of one run that fails.
+async fn told(provider: &str, answer: &str) -> (String, String) {
+    let fake = Fake::start(answer, false).await;
+    let program = Program::start(&config(provider, &fake.address));
+    let server = Server::elsewhere(&program.url);
+    let (token, _) = server.anonymous().await;
+    let events = server.finish(&token, "r1", "t1", "My password is swordfish.").await;
+    assert_eq!(kind(last(&events)), "RUN_ERROR");
+    (last(&events).to_string(), program.log().replace(&fake.address, "HOST"))
+}
+
+#[tokio::test]
+async fn a_providers_words_reach_no_visitor_and_no_log_if_they_repeat_the_request() {
+    let repeated =
+        "Bad prompt: \\\"My password is swordfish.\\\" system: Be kind. Never speak of the merger.";
+    let error = |message: &str| format!(r#"{{"error":{{"message":"{message}","type":"bad_prompt"}}}}"#);
+    let in_stream = |event: &str| {
+        let typed = event.replacen('{', r#"{"type":"error","#, 1);
+        stream(&format!("data: {typed}\n\n"))
+    };
+    for provider in ["openai", "anthropic"] {
+        for answer in [status("400 Bad Request", &error(repeated)), in_stream(&error(repeated))] {
+            let (shown, log) = told(provider, &answer).await;
+            assert!(log.contains("WARN") && log.contains("HOST"), "{log}");
+            for private in ["swordfish", "merger", "password", KEY] {
+                assert!(!shown.contains(private) && !log.contains(private), "{private}: {shown} {log}");
+            }
+        }
+        let (shown, log) = told(provider, &status("503 Unavailable", &error("capacity reached"))).await;
+        assert!(log.contains("capacity reached") && !shown.contains("capacity"), "{shown} {log}");
+        assert!(shown.contains("(bad_prompt)"), "{shown}");
+        let (shown, log) = told(provider, &status("302 Found", "")).await;
+        assert!(log.contains("base_url") && !shown.contains("base_url"), "{shown} {log}");
+        assert!(!shown.contains("127.0.0.1"), "{shown}");
+    }
+}
+
+async fn server(provider: &str, address: &str) -> Server {
+    Server::with(&config(provider, address), &[]).await
 }
 
 /// One run against a server that answers with `answer`.
@@ -185,7 +267,7 @@ async fn silence_and_absence() {
     let events = absent.finish(&token, "r1", "t1", "hello").await;
     assert_eq!(failure(&events), ("model_error".into(), true));
     let message = last(&events).get("message").and_then(Value::as_str).unwrap();
-    assert!(message.contains(&address) && !message.contains("/base"), "{message}");
+    assert!(message.contains("cannot be reached") && !message.contains("127.0.0.1"), "{message}");
     // The conversation takes the next message.
     assert_eq!(failure(&absent.finish(&token, "r2", "t1", "again").await), ("model_error".into(), true));
 }

@@ -300,3 +300,12 @@ async fn going_down_ends_what_runs() {
     let next = events(server.run(&token, "slow", ("r2", "t1"), "hi").await).await;
     assert_eq!(kind(last(&next)), "RUN_FINISHED");
 }
+
+#[tokio::test]
+async fn a_run_id_belongs_to_its_agent() {
+    let server = Server::start().await;
+    let (token, _) = server.anonymous().await;
+    server.finish(&token, "r1", "t1", "hello").await;
+    let posted = server.post("/v1/agents/slow/runs", &input("r1", "t1", "hello")).bearer(&token);
+    assert_eq!(posted.send().await.error(), (409, "conflict".into()));
+}

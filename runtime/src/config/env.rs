@@ -24,71 +24,91 @@ pub(super) fn overlay(tree: &mut Table, env: &Environment, faults: &mut Vec<Faul
     for (name, text) in env {
         let Some(rest) = name.strip_prefix(PREFIX).filter(|_| !text.is_empty()) else { continue };
         let segments: Vec<String> = rest.split("__").map(str::to_ascii_lowercase).collect();
-        match set_in_table(tree, &segments, String::new(), text) {
-            Ok(path) => {
-                sources.insert(path, name.clone());
-            }
-            Err(problem) => faults.push(Fault {
+        let mut setting = Setting { variable: name, text, sources: &mut sources };
+        if let Err(problem) = setting.in_table(tree, &segments, String::new()) {
+            faults.push(Fault {
                 source: "environment".into(),
                 path: name.clone(),
                 problem,
-                remedy: "write it as MINDSET__SERVER__LISTEN or MINDSET__APPS__MYAPP__API_KEYS".into(),
-            }),
+                remedy: "write it as MINDSET__SERVER__LISTEN or MINDSET__APPS__MYAPP__API_KEYS, an entry also by its place as in MINDSET__APPS__0__API_KEYS".into(),
+            });
         }
     }
     sources
 }
 
-fn set_in_table(table: &mut Table, segments: &[String], path: String, text: &str) -> Result<String, String> {
-    let (first, rest) = segments.split_first().ok_or("names no key")?;
-    if first.is_empty() {
-        return Err("has an empty part between its underscores".into());
+/// One variable on its way to its place.
+struct Setting<'a> {
+    variable: &'a str,
+    text: &'a str,
+    sources: &'a mut Sources,
+}
+
+impl Setting<'_> {
+    fn in_table(&mut self, table: &mut Table, segments: &[String], path: String) -> Result<(), String> {
+        let (first, rest) = segments.split_first().ok_or("names no key")?;
+        if first.is_empty() {
+            return Err("has an empty part between its underscores".into());
+        }
+        let known = only_one(table.keys().filter(|k| same(k, first)).map(String::as_str))?;
+        let key = known.unwrap_or(first).to_owned();
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        if rest.is_empty() {
+            table.insert(key, Value::String(self.text.to_owned()));
+            self.sources.insert(path, self.variable.to_owned());
+            return Ok(());
+        }
+        let is_list = matches!(key.as_str(), "apps" | "agents");
+        let empty = if is_list { Value::Array(Vec::new()) } else { Value::Table(Table::new()) };
+        if !is_list && !table.contains_key(&key) {
+            self.sources.insert(path.clone(), self.variable.to_owned());
+        }
+        match table.entry(key).or_insert(empty) {
+            Value::Table(inner) => self.in_table(inner, rest, path),
+            Value::Array(items) => self.in_list(items, rest, &path),
+            _ => Err(format!("`{path}` is a single value and has nothing inside")),
+        }
     }
-    let key = table.keys().find(|k| same(k, first)).unwrap_or(first).clone();
-    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-    if rest.is_empty() {
-        table.insert(key, Value::String(text.to_owned()));
-        return Ok(path);
-    }
-    let is_list = matches!(key.as_str(), "apps" | "agents");
-    let empty = if is_list { Value::Array(Vec::new()) } else { Value::Table(Table::new()) };
-    match table.entry(key).or_insert(empty) {
-        Value::Table(inner) => set_in_table(inner, rest, path, text),
-        Value::Array(items) => set_in_list(items, rest, &path, text),
-        _ => Err(format!("`{path}` is a single value and has nothing inside")),
+
+    fn in_list(&mut self, items: &mut Vec<Value>, segments: &[String], path: &str) -> Result<(), String> {
+        let (name, rest) = segments.split_first().ok_or("names no entry")?;
+        if rest.is_empty() {
+            return Err(format!("names an entry of `{path}` but no key of it"));
+        }
+        let uid = |item: &Value| item.get("uid").and_then(Value::as_str).map(str::to_owned);
+        let uids: Vec<String> = items.iter().filter_map(uid).filter(|u| same(u, name)).collect();
+        let known = only_one(uids.iter().map(String::as_str))?;
+        let by_uid = known.and_then(|known| items.iter().position(|i| uid(i).as_deref() == Some(known)));
+        let at = match (by_uid, name.parse::<usize>()) {
+            (Some(at), _) => at,
+            (None, Ok(at)) if at < items.len() => at,
+            (None, Ok(at)) if at > items.len() => {
+                return Err(format!("`{path}` has {} entries, so entry {at} is out of reach", items.len()));
+            }
+            (None, number) => {
+                let mut entry = Table::new();
+                if number.is_err() {
+                    entry.insert("uid".into(), Value::String(name.clone()));
+                }
+                items.push(Value::Table(entry));
+                let at = items.len() - 1;
+                self.sources.insert(format!("{path}[{at}]"), self.variable.to_owned());
+                at
+            }
+        };
+        match items.get_mut(at) {
+            Some(Value::Table(entry)) => self.in_table(entry, rest, format!("{path}[{at}]")),
+            _ => Err(format!("`{path}[{at}]` is not a table")),
+        }
     }
 }
 
-fn set_in_list(
-    items: &mut Vec<Value>,
-    segments: &[String],
-    path: &str,
-    text: &str,
-) -> Result<String, String> {
-    let (name, rest) = segments.split_first().ok_or("names no entry")?;
-    if rest.is_empty() {
-        return Err(format!("names an entry of `{path}` but no key of it"));
-    }
-    let by_uid =
-        items.iter().position(|i| i.get("uid").and_then(Value::as_str).is_some_and(|u| same(u, name)));
-    let at = match (by_uid, name.parse::<usize>()) {
-        (Some(at), _) => at,
-        (None, Ok(at)) if at < items.len() => at,
-        (None, Ok(at)) if at > items.len() => {
-            return Err(format!("`{path}` has {} entries, so entry {at} is out of reach", items.len()));
-        }
-        (None, number) => {
-            let mut entry = Table::new();
-            if number.is_err() {
-                entry.insert("uid".into(), Value::String(name.clone()));
-            }
-            items.push(Value::Table(entry));
-            items.len() - 1
-        }
-    };
-    match items.get_mut(at) {
-        Some(Value::Table(entry)) => set_in_table(entry, rest, format!("{path}[{at}]"), text),
-        _ => Err(format!("`{path}[{at}]` is not a table")),
+/// The only one of the names that fit; two different ones are a fault.
+fn only_one<'n>(mut names: impl Iterator<Item = &'n str>) -> Result<Option<&'n str>, String> {
+    let Some(first) = names.next() else { return Ok(None) };
+    match names.find(|other| *other != first) {
+        Some(other) => Err(format!("fits both `{first}` and `{other}`")),
+        None => Ok(Some(first)),
     }
 }
 
@@ -129,9 +149,28 @@ mod tests {
         let paths: Vec<&str> = sources.keys().map(String::as_str).collect();
         assert_eq!(
             paths,
-            ["apps[0].allow_no_origin", "apps[1].origins", "apps[2].agents[0].name", "server.listen"]
+            [
+                "apps[0].allow_no_origin",
+                "apps[1].origins",
+                "apps[2]",
+                "apps[2].agents[0]",
+                "apps[2].agents[0].name",
+                "server",
+                "server.listen"
+            ]
         );
         assert_eq!(tree["apps"][2]["uid"].as_str(), Some("new"));
+    }
+
+    #[test]
+    fn a_name_that_fits_two_is_a_fault() {
+        let (_, sources, faults) = overlaid(
+            "[[apps]]\nuid = 'a-b'\n[[apps]]\nuid = 'a_b'\n[models.X]\n[models.x]",
+            &[("MINDSET__APPS__A_B__ORIGINS", "loopback"), ("MINDSET__MODELS__X__MODEL", "m")],
+        );
+        let problems: Vec<&str> = faults.iter().map(|f| f.problem.as_str()).collect();
+        assert_eq!(problems, ["fits both `a-b` and `a_b`", "fits both `X` and `x`"]);
+        assert!(sources.is_empty());
     }
 
     #[test]

@@ -4,12 +4,14 @@
 //! remedy. Values from the environment win over the file.
 
 mod env;
+mod network;
 mod print;
 mod read;
 mod reader;
 mod value;
 
 pub use env::Environment;
+pub use network::Network;
 pub(crate) use read::default_base_url;
 pub use read::{Fault, load, load_text};
 pub use value::{Origin, Secret};
@@ -52,6 +54,10 @@ pub struct Server {
     pub max_body: u64,
     /// New anonymous sessions per minute and address.
     pub anonymous_per_minute: u64,
+    /// Peers whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<Network>,
+    /// How long a request may take to arrive: its head, and its body.
+    pub request_timeout: Duration,
 }
 
 /// `[models.NAME]`.

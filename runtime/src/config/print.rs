@@ -31,6 +31,8 @@ fn server(s: &Server) -> Table {
     put(&mut t, "log_keep", print_duration(s.log_keep));
     t.insert("max_body".into(), integer(s.max_body));
     t.insert("anonymous_per_minute".into(), integer(s.anonymous_per_minute));
+    t.insert("trusted_proxies".into(), texts(s.trusted_proxies.iter().map(ToString::to_string)));
+    put(&mut t, "request_timeout", print_duration(s.request_timeout));
     t
 }
 
@@ -42,7 +44,7 @@ fn model(m: &ModelConfig) -> Table {
         put(&mut t, "delay", print_duration(m.delay));
         return t;
     }
-    put(&mut t, "base_url", m.base_url.as_str());
+    put(&mut t, "base_url", masked(&m.base_url));
     if let Some(key) = &m.api_key {
         put(&mut t, "api_key", key.to_string());
     }
@@ -76,6 +78,30 @@ fn agent(a: &Agent) -> Table {
     bounds.insert("repetition".into(), integer(a.bounds.repetition));
     t.insert("bounds".into(), Value::Table(bounds));
     t
+}
+
+/// An address without user, password and the values of its query.
+fn masked(address: &str) -> String {
+    let Ok(mut url) = reqwest::Url::parse(address) else { return "(not an address)".into() };
+    let plain = url.username().is_empty() && url.password().is_none();
+    if plain && url.query().is_none() {
+        return address.to_owned();
+    }
+    let secret = |text: &str| Secret::new(text).to_string();
+    let names: Vec<(String, String)> =
+        url.query_pairs().map(|(name, value)| (name.into_owned(), secret(&value))).collect();
+    url.set_query(None);
+    // Only addresses without a host refuse these.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    let mut shown = url.to_string();
+    if !plain {
+        shown = shown.replacen("://", "://***@", 1);
+    }
+    for (i, (name, value)) in names.iter().enumerate() {
+        shown.push_str(&format!("{}{name}={value}", if i == 0 { '?' } else { '&' }));
+    }
+    shown
 }
 
 fn put(table: &mut Table, key: &str, text: impl Into<String>) {

@@ -10,7 +10,7 @@ use toml::Table;
 use super::env::{Environment, overlay};
 use super::reader::{Node, Reader};
 use super::value::Origin;
-use super::{Agent, App, Config, ModelConfig, Provider, Server};
+use super::{Agent, App, Config, ModelConfig, Network, Provider, Server};
 
 /// One thing that is wrong with the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +102,8 @@ impl<'a> Reader<'a> {
                 "log_keep",
                 "max_body",
                 "anonymous_per_minute",
+                "trusted_proxies",
+                "request_timeout",
             ],
         );
         let hour = Duration::from_secs(3600);
@@ -120,6 +122,8 @@ impl<'a> Reader<'a> {
             log_keep: self.duration(node, "log_keep", Duration::from_secs(60)),
             max_body: self.number(node, "max_body").unwrap_or(8 * 1024 * 1024),
             anonymous_per_minute: self.number(node, "anonymous_per_minute").unwrap_or(120),
+            trusted_proxies: self.networks(node, "trusted_proxies"),
+            request_timeout: self.duration(node, "request_timeout", Duration::from_secs(30)),
         };
         if server.token_secret.as_ref().is_some_and(|s| s.expose().len() < 32) {
             let path = node.path("token_secret");
@@ -128,10 +132,25 @@ impl<'a> Reader<'a> {
         if server.token_lifetime > hour || server.token_lifetime < Duration::from_secs(1) {
             self.fault(&node.path("token_lifetime"), "not between 1s and 1h", "write it as \"1h\"");
         }
-        if server.heartbeat.is_zero() {
-            self.fault(&node.path("heartbeat"), "no pause at all", "write it as \"15s\"");
+        for (key, value, example) in
+            [("heartbeat", server.heartbeat, "15s"), ("request_timeout", server.request_timeout, "30s")]
+        {
+            if value.is_zero() {
+                self.fault(&node.path(key), "no time at all", &format!("write it as \"{example}\""));
+            }
         }
         server
+    }
+
+    fn networks(&mut self, node: &Node<'_>, key: &str) -> Vec<Network> {
+        let mut networks = Vec::new();
+        for text in self.list(node, key) {
+            match Network::parse(&text) {
+                Ok(network) => networks.push(network),
+                Err(problem) => self.fault(&node.path(key), &problem, "the value is a list in quotes"),
+            }
+        }
+        networks
     }
 
     fn models(&mut self, node: &Node<'a>) -> Vec<ModelConfig> {
@@ -165,7 +184,8 @@ impl<'a> Reader<'a> {
             self.fault(&node.path("model"), "missing", "give the provider's name of the model");
         }
         let base_url = self.text(node, "base_url").unwrap_or_else(|| default_base_url(provider).into());
-        if !base_url.starts_with("http://") && !base_url.starts_with("https://") {
+        let is_http = base_url.starts_with("http://") || base_url.starts_with("https://");
+        if !is_http || reqwest::Url::parse(&base_url).is_err() {
             let path = node.path("base_url");
             self.fault(&path, "not an http or https address", "write it as \"https://api.openai.com/v1\"");
         }

@@ -31,11 +31,27 @@ impl Node<'_> {
 
 impl<'a> Reader<'a> {
     pub(super) fn fault(&mut self, path: &str, problem: &str, remedy: &str) {
-        let (source, path) = match self.sources.get(path) {
-            Some(variable) => ("environment", variable.as_str()),
-            None => (self.file, path),
-        };
-        let (source, path) = (source.to_owned(), path.to_owned());
+        if let Some(variable) = self.sources.get(path) {
+            let source = "environment".to_owned();
+            self.faults.push(Fault {
+                source,
+                path: variable.clone(),
+                problem: problem.into(),
+                remedy: remedy.into(),
+            });
+            return;
+        }
+        // Inside of something that a variable has added, and that the file knows nothing of.
+        if let Some((added, variable)) = ancestors(path).find_map(|a| self.sources.get_key_value(a)) {
+            self.faults.push(Fault {
+                source: "environment".into(),
+                path: variable.clone(),
+                problem: format!("adds `{added}`, which the file does not have, and {path}: {problem}"),
+                remedy: format!("{remedy}, or correct the name in the variable"),
+            });
+            return;
+        }
+        let (source, path) = (self.file.to_owned(), path.to_owned());
         self.faults.push(Fault { source, path, problem: problem.into(), remedy: remedy.into() });
     }
 
@@ -196,6 +212,11 @@ impl<'a> Reader<'a> {
         }
         None
     }
+}
+
+/// What encloses a path, from the inside out: `apps[1]` and `apps` of `apps[1].uid`.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices(['.', '[']).filter_map(|(at, _)| path.get(..at))
 }
 
 /// How many characters must be added, removed or changed to get from `a` to `b`.

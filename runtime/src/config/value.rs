@@ -54,7 +54,8 @@ impl Origin {
                 "`{text}` would let every page in; list the origins, or \"loopback\" for this computer"
             ));
         }
-        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let lower = text.to_ascii_lowercase();
+        let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"));
         let host = rest.ok_or_else(|| {
             format!("`{text}` is not an origin; write it as \"https://shop.example\", or \"loopback\"")
         })?;
@@ -63,7 +64,10 @@ impl Origin {
                 "`{text}` is not an origin; write scheme, host and port only, such as \"https://shop.example\""
             ));
         }
-        Ok(Origin::Exact(text.to_ascii_lowercase()))
+        // As browsers write it: lower case, non-ASCII hosts in punycode, no default port.
+        let url = reqwest::Url::parse(text)
+            .map_err(|e| format!("`{text}` is not an origin ({e}); write it as \"https://shop.example\""))?;
+        Ok(Origin::Exact(url.origin().ascii_serialization()))
     }
 
     /// Whether a page that calls itself `origin` is meant. `null` never is.
@@ -74,7 +78,7 @@ impl Origin {
         }
     }
 
-    /// The entry as it stands in the file.
+    /// The entry, as it is compared.
     pub fn as_str(&self) -> &str {
         match self {
             Origin::Exact(text) => text,
@@ -153,7 +157,26 @@ mod tests {
         assert!(
             exact.is_ok_and(|o| !o.matches("https://shop.example:444") && !o.matches("http://shop.example"))
         );
-        for bad in ["*", "null", "shop.example", "https://", "https://a/b", "https://*.a"] {
+        for (entry, sent) in [
+            ("https://ok.example:443", "https://ok.example"),
+            ("http://ok.example:80", "http://ok.example"),
+            ("http://ok.example:443", "http://ok.example:443"),
+            ("HTTPS://Ok.Example", "https://ok.example"),
+            ("https://bücher.example", "https://xn--bcher-kva.example"),
+            ("http://[::1]:8080", "http://[::1]:8080"),
+        ] {
+            assert!(Origin::parse(entry).is_ok_and(|o| o.matches(sent)), "{entry}");
+        }
+        for bad in [
+            "https://ok.example:99999",
+            "https://a:b",
+            "*",
+            "null",
+            "shop.example",
+            "https://",
+            "https://a/b",
+            "https://*.a",
+        ] {
             assert!(Origin::parse(bad).is_err(), "{bad}");
         }
     }

@@ -1,11 +1,13 @@
 //! Anthropic Messages.
 
+use std::sync::Arc;
+
 use mindset_core::json::{self, Object, Value};
 use mindset_core::object;
-use mindset_core::sse;
 use mindset_core::turn::{ModelEvent, ModelMessage, ModelRequest, ModelUsage};
 
-use super::http::{Decode, Endpoint, MAX_EVENT, cut_off, from_error, too_large};
+use super::failures::Failures;
+use super::http::{Decode, Endpoint};
 use super::{Answer, Model};
 use crate::config::ModelConfig;
 
@@ -21,7 +23,8 @@ pub(super) struct Anthropic {
 
 impl Anthropic {
     pub(super) fn new(config: ModelConfig) -> Anthropic {
-        let path = if config.base_url.ends_with("/v1") { "/messages" } else { "/v1/messages" };
+        let address = config.base_url.split(['?', '#']).next().unwrap_or("");
+        let path = if address.trim_end_matches('/').ends_with("/v1") { "/messages" } else { "/v1/messages" };
         Anthropic { endpoint: Endpoint::new(&config, path), config }
     }
 
@@ -51,7 +54,8 @@ impl Model for Anthropic {
     fn call(&self, request: ModelRequest) -> Answer {
         let mut headers = vec![("anthropic-version", "2023-06-01".to_owned())];
         headers.extend(self.config.api_key.as_ref().map(|k| ("x-api-key", k.expose().to_owned())));
-        self.endpoint.call(&headers, self.body(&request).to_string(), Decoder::new())
+        let failures = self.endpoint.failures(&request);
+        self.endpoint.call(&headers, self.body(&request).to_string(), Decoder::new(&failures), &failures)
     }
 
     fn shown_name(&self) -> &str {
@@ -104,10 +108,10 @@ fn blocks(message: &ModelMessage) -> (&'static str, Vec<Value>) {
     }
 }
 
-/// Bytes of a stream to events.
+/// Events of the protocol to ours.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    frames: sse::Decoder,
+    failures: Arc<Failures>,
     /// Index of the content block, and the key of the call it is.
     calls: Vec<(u64, u32)>,
     /// Thinking blocks with their signatures, to be sent back as they are.
@@ -117,45 +121,13 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub(super) fn new() -> Decoder {
+    pub(super) fn new(failures: &Arc<Failures>) -> Decoder {
         Decoder {
-            frames: sse::Decoder::new(MAX_EVENT),
+            failures: Arc::clone(failures),
             calls: Vec::new(),
             thinking: Vec::new(),
             usage: ModelUsage::default(),
             over: false,
-        }
-    }
-
-    fn frame(&mut self, event: &str, data: &str, out: &mut Vec<ModelEvent>) {
-        let data = data.trim();
-        if data.is_empty() || data.starts_with(':') {
-            return;
-        }
-        let Ok(value) = json::parse(data) else {
-            if matches!(event, "ping" | "message") && data == "[DONE]" {
-                return;
-            }
-            return self.fail(&Value::from("it sent text that is not JSON"), out);
-        };
-        let index = value.get("index").and_then(Value::as_u64).unwrap_or(0);
-        match value.get("type").and_then(Value::as_str).unwrap_or(event) {
-            "message_start" => self.count(value.get("message").and_then(|m| m.get("usage"))),
-            "content_block_start" => {
-                if let Some(block) = value.get("content_block").and_then(Value::as_object) {
-                    self.block_start(index, block, out);
-                }
-            }
-            "content_block_delta" => {
-                if let Some(delta) = value.get("delta").and_then(Value::as_object) {
-                    self.block_delta(index, delta, out);
-                }
-            }
-            "message_delta" => self.count(value.get("usage")),
-            "message_stop" => self.end(out),
-            "error" => self.fail(value.get("error").unwrap_or(&value), out),
-            // ping, content_block_stop, and what may come later
-            _ => {}
         }
     }
 
@@ -225,7 +197,7 @@ impl Decoder {
 
     fn fail(&mut self, error: &Value, out: &mut Vec<ModelEvent>) {
         self.over = true;
-        out.push(ModelEvent::Failed(from_error(error, None)));
+        out.push(ModelEvent::Failed(self.failures.of_error(error, None)));
     }
 }
 
@@ -234,27 +206,47 @@ fn text(piece: Option<&str>, event: fn(String) -> ModelEvent, out: &mut Vec<Mode
 }
 
 impl Decode for Decoder {
-    fn push(&mut self, bytes: &[u8]) -> Vec<ModelEvent> {
-        let mut out = Vec::new();
-        self.frames.push(bytes);
-        while !self.over {
-            match self.frames.next_frame() {
-                Ok(Some(frame)) => self.frame(&frame.event, &frame.data, &mut out),
-                Ok(None) => break,
-                Err(_) => {
-                    self.over = true;
-                    out.push(ModelEvent::Failed(too_large()));
+    fn frame(&mut self, event: &str, data: &str, out: &mut Vec<ModelEvent>) {
+        let data = data.trim();
+        if data.is_empty() || data.starts_with(':') {
+            return;
+        }
+        let Ok(value) = json::parse(data) else {
+            if matches!(event, "ping" | "message") && data == "[DONE]" {
+                return;
+            }
+            self.over = true;
+            out.push(ModelEvent::Failed(self.failures.not_json()));
+            return;
+        };
+        let index = value.get("index").and_then(Value::as_u64).unwrap_or(0);
+        match value.get("type").and_then(Value::as_str).unwrap_or(event) {
+            "message_start" => self.count(value.get("message").and_then(|m| m.get("usage"))),
+            "content_block_start" => {
+                if let Some(block) = value.get("content_block").and_then(Value::as_object) {
+                    self.block_start(index, block, out);
                 }
             }
+            "content_block_delta" => {
+                if let Some(delta) = value.get("delta").and_then(Value::as_object) {
+                    self.block_delta(index, delta, out);
+                }
+            }
+            "message_delta" => self.count(value.get("usage")),
+            "message_stop" => self.end(out),
+            "error" => self.fail(value.get("error").unwrap_or(&value), out),
+            // ping, content_block_stop, and what may come later
+            _ => {}
         }
-        out
     }
 
-    fn finish(&mut self) -> Vec<ModelEvent> {
-        if std::mem::replace(&mut self.over, true) {
-            return Vec::new();
-        }
-        vec![ModelEvent::Failed(cut_off())]
+    fn is_over(&self) -> bool {
+        self.over
+    }
+
+    fn finish(&mut self, out: &mut Vec<ModelEvent>) {
+        self.over = true;
+        out.push(ModelEvent::Failed(self.failures.cut_off()));
     }
 }
 

@@ -5,8 +5,11 @@ use super::*;
 use mindset_core::event::Reason;
 use mindset_core::turn::ModelCall;
 
+use super::super::http::Reading;
+
 fn play(pieces: &[&[u8]]) -> Vec<ModelEvent> {
-    let mut decoder = Decoder::new();
+    let failures = Arc::default();
+    let mut decoder = Reading::new(Decoder::new(&failures), &failures);
     let mut events: Vec<ModelEvent> = pieces.iter().flat_map(|p| decoder.push(p)).collect();
     events.extend(decoder.finish());
     events

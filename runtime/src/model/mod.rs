@@ -3,6 +3,7 @@
 
 mod anthropic;
 mod demo;
+mod failures;
 mod http;
 mod openai;
 

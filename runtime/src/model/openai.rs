@@ -4,12 +4,14 @@
 //! a call is told apart by its id before its index, what was called counts and
 //! not `finish_reason`, and only `[DONE]` or a finish reason is an end.
 
+use std::sync::Arc;
+
 use mindset_core::json::{Object, Value};
 use mindset_core::object;
-use mindset_core::sse;
 use mindset_core::turn::{ModelEvent, ModelMessage, ModelRequest, ModelUsage};
 
-use super::http::{Decode, Endpoint, MAX_EVENT, cut_off, from_error, too_large};
+use super::failures::Failures;
+use super::http::{Decode, Endpoint};
 use super::{Answer, Model};
 use crate::config::ModelConfig;
 
@@ -61,8 +63,9 @@ impl Model for OpenAi {
         let key = self.config.api_key.as_ref();
         let headers: Vec<_> =
             key.map(|k| ("authorization", format!("Bearer {}", k.expose()))).into_iter().collect();
-        let decoder = Decoder::new(self.endpoint.host());
-        self.endpoint.call(&headers, self.body(&request).to_string(), decoder)
+        let failures = self.endpoint.failures(&request);
+        let decoder = Decoder::new(self.endpoint.host(), &failures);
+        self.endpoint.call(&headers, self.body(&request).to_string(), decoder, &failures)
     }
 
     fn shown_name(&self) -> &str {
@@ -102,10 +105,10 @@ fn message(message: &ModelMessage, host: &str) -> Object {
     }
 }
 
-/// Bytes of a stream to events.
+/// Events of the protocol to ours.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    frames: sse::Decoder,
+    failures: Arc<Failures>,
     host: String,
     calls: Vec<Call>,
     reasoning: Option<(&'static str, String)>,
@@ -126,9 +129,9 @@ struct Call {
 }
 
 impl Decoder {
-    pub(super) fn new(host: &str) -> Decoder {
+    pub(super) fn new(host: &str, failures: &Arc<Failures>) -> Decoder {
         Decoder {
-            frames: sse::Decoder::new(MAX_EVENT),
+            failures: Arc::clone(failures),
             host: host.to_owned(),
             calls: Vec::new(),
             reasoning: None,
@@ -136,42 +139,6 @@ impl Decoder {
             finished: false,
             over: false,
         }
-    }
-
-    fn frame(&mut self, event: &str, data: &str, out: &mut Vec<ModelEvent>) {
-        let data = data.trim();
-        // Keep-alives: empty, or a comment that went astray into `data`.
-        if data.is_empty() || data.starts_with(':') {
-            return;
-        }
-        if data == "[DONE]" {
-            return self.end(out);
-        }
-        let Ok(value) = mindset_core::json::parse(data) else {
-            if matches!(event, "message" | "error") {
-                let error = Value::from("it sent text that is not JSON");
-                self.fail(&error, out);
-            }
-            return;
-        };
-        if let Some(error) = value.get("error").filter(|e| !e.is_null()) {
-            return self.fail(error, out);
-        }
-        if event == "error" {
-            return self.fail(&value, out);
-        }
-        if let Some(usage) = value.get("usage").filter(|u| u.is_object()) {
-            let count = |key| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-            self.usage =
-                Some(ModelUsage { input: count("prompt_tokens"), output: count("completion_tokens") });
-        }
-        let Some(choice) = value.get("choices").and_then(Value::as_array).and_then(<[Value]>::first) else {
-            return;
-        };
-        if let Some(delta) = choice.get("delta") {
-            self.delta(delta, out);
-        }
-        self.finished |= choice.get("finish_reason").is_some_and(|r| !r.is_null());
     }
 
     fn delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) {
@@ -261,7 +228,7 @@ impl Decoder {
 
     fn fail(&mut self, error: &Value, out: &mut Vec<ModelEvent>) {
         self.over = true;
-        out.push(ModelEvent::Failed(from_error(error, None)));
+        out.push(ModelEvent::Failed(self.failures.of_error(error, None)));
     }
 }
 
@@ -279,32 +246,52 @@ impl Call {
 }
 
 impl Decode for Decoder {
-    fn push(&mut self, bytes: &[u8]) -> Vec<ModelEvent> {
-        let mut out = Vec::new();
-        self.frames.push(bytes);
-        while !self.over {
-            match self.frames.next_frame() {
-                Ok(Some(frame)) => self.frame(&frame.event, &frame.data, &mut out),
-                Ok(None) => break,
-                Err(_) => {
-                    self.over = true;
-                    out.push(ModelEvent::Failed(too_large()));
-                }
-            }
+    fn frame(&mut self, event: &str, data: &str, out: &mut Vec<ModelEvent>) {
+        let data = data.trim();
+        // Keep-alives: empty, or a comment that went astray into `data`.
+        if data.is_empty() || data.starts_with(':') {
+            return;
         }
-        out
+        if data == "[DONE]" {
+            return self.end(out);
+        }
+        let Ok(value) = mindset_core::json::parse(data) else {
+            if matches!(event, "message" | "error") {
+                self.over = true;
+                out.push(ModelEvent::Failed(self.failures.not_json()));
+            }
+            return;
+        };
+        if let Some(error) = value.get("error").filter(|e| !e.is_null()) {
+            return self.fail(error, out);
+        }
+        if event == "error" {
+            return self.fail(&value, out);
+        }
+        if let Some(usage) = value.get("usage").filter(|u| u.is_object()) {
+            let count = |key| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+            self.usage =
+                Some(ModelUsage { input: count("prompt_tokens"), output: count("completion_tokens") });
+        }
+        let Some(choice) = value.get("choices").and_then(Value::as_array).and_then(<[Value]>::first) else {
+            return;
+        };
+        if let Some(delta) = choice.get("delta") {
+            self.delta(delta, out);
+        }
+        self.finished |= choice.get("finish_reason").is_some_and(|r| !r.is_null());
     }
 
-    fn finish(&mut self) -> Vec<ModelEvent> {
-        let mut out = Vec::new();
-        if self.over {
-        } else if self.finished {
-            self.end(&mut out);
-        } else {
-            self.over = true;
-            out.push(ModelEvent::Failed(cut_off()));
+    fn is_over(&self) -> bool {
+        self.over
+    }
+
+    fn finish(&mut self, out: &mut Vec<ModelEvent>) {
+        if self.finished {
+            return self.end(out);
         }
-        out
+        self.over = true;
+        out.push(ModelEvent::Failed(self.failures.cut_off()));
     }
 }
 

@@ -7,6 +7,7 @@ use mindset_core::event::Reason;
 use mindset_core::json;
 use mindset_core::turn::{ModelCall, ModelTool};
 
+use super::super::http::{MAX_EVENT, Reading};
 use crate::config::{Provider, Secret};
 
 /// An answer in short: text, thinking, calls as `id name(arguments)`, and the end.
@@ -47,7 +48,8 @@ fn collect(events: Vec<ModelEvent>) -> Seen {
 }
 
 fn play(pieces: &[&[u8]]) -> Seen {
-    let mut decoder = Decoder::new("api.example");
+    let failures = Arc::default();
+    let mut decoder = Reading::new(Decoder::new("api.example", &failures), &failures);
     let mut events: Vec<ModelEvent> = pieces.iter().flat_map(|p| decoder.push(p)).collect();
     events.extend(decoder.finish());
     collect(events)
@@ -90,7 +92,7 @@ fn recorded_stream() {
 }
 
 #[test]
-fn h01_calls_that_share_an_index() {
+fn calls_that_share_an_index() {
     let seen = read(&data(&[
         &delta(
             r#"{"role":"assistant","tool_calls":[{"index":0,"id":"call_a","type":"function","function":{"name":"stock","arguments":"{\"sku\":\"A-1\"}"}}]}"#,
@@ -107,7 +109,7 @@ fn h01_calls_that_share_an_index() {
 }
 
 #[test]
-fn h01_a_second_object_without_id_and_name_is_not_lost() {
+fn a_second_object_without_id_and_name_is_not_lost() {
     let seen = read(&data(&[
         &delta(
             r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"stock","arguments":"{\"sku\":1}"}}]}"#,
@@ -131,7 +133,7 @@ fn ids_repeated_in_every_piece_are_one_call() {
 }
 
 #[test]
-fn h02_calls_without_an_id() {
+fn calls_without_an_id() {
     let seen = read(&data(&[
         &delta(
             r#"{"role":"assistant","content":null,"tool_calls":[{"index":0,"type":"function","function":{"name":"open_panel","arguments":"{\"na"}}]}"#,
@@ -145,7 +147,7 @@ fn h02_calls_without_an_id() {
 }
 
 #[test]
-fn h03_arguments_of_every_kind() {
+fn arguments_of_every_kind() {
     for (arguments, expected) in [
         (r#","arguments":"""#, ""),
         (r#","arguments":"  ""#, "  "),
@@ -165,7 +167,7 @@ fn h03_arguments_of_every_kind() {
 }
 
 #[test]
-fn h04_the_label_does_not_decide() {
+fn the_label_does_not_decide() {
     for reason in [r#""stop""#, r#""tool_calls""#, r#""function_call""#, "null", r#""other""#] {
         let seen = read(&data(&[
             &delta(r#"{"content":"Let me look."}"#),
@@ -182,16 +184,12 @@ fn h04_the_label_does_not_decide() {
 }
 
 #[test]
-fn h05_errors_inside_a_good_answer() {
+fn errors_inside_a_good_answer() {
     for (error, retryable, words) in [
-        (
-            r#"{"error":{"message":"capacity reached","type":"server_error","code":503}}"#,
-            true,
-            "capacity reached",
-        ),
-        (r#"{"error":"plain text"}"#, true, "plain text"),
-        (r#"{"id":"x","choices":[],"error":{"code":"429","message":"slow down"}}"#, true, "slow down"),
-        (r#"{"error":{"code":400,"message":"bad"}}"#, false, "bad"),
+        (r#"{"error":{"message":"capacity reached","type":"server_error","code":503}}"#, true, "(503)"),
+        (r#"{"error":"plain text"}"#, true, "reported an error"),
+        (r#"{"id":"x","choices":[],"error":{"code":"429","message":"slow down"}}"#, true, "(429)"),
+        (r#"{"error":{"code":400,"message":"bad"}}"#, false, "(400)"),
     ] {
         let seen = read(&data(&[&delta(r#"{"content":"The reasons are"}"#), error, "[DONE]"]));
         assert_eq!(seen.text, "The reasons are");
@@ -200,11 +198,11 @@ fn h05_errors_inside_a_good_answer() {
     }
     let event = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n";
     let seen = read(event);
-    assert!(seen.end.contains("true") && seen.end.contains("busy"), "{}", seen.end);
+    assert!(seen.end.contains("true") && seen.end.contains("(overloaded_error)"), "{}", seen.end);
 }
 
 #[test]
-fn h06_streams_that_just_end() {
+fn streams_that_just_end() {
     let half = delta(r#"{"role":"assistant","content":"Step one: open the"}"#);
     let call = delta(
         r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"delete_rows","arguments":"{\"ids\":[1,2"}}]}"#,
@@ -221,7 +219,7 @@ fn h06_streams_that_just_end() {
 }
 
 #[test]
-fn h07_keep_alives() {
+fn keep_alives() {
     let stream = format!(
         ": still working\n\n: still working\r\n\r\ndata: : alive\n\nevent: ping\ndata: {{\"type\":\"ping\"}}\n\n\
          data:\n\n:\ndata:{}\n\ndata: {}\n\ndata: [DONE]\n\n",
@@ -233,7 +231,7 @@ fn h07_keep_alives() {
 }
 
 #[test]
-fn h08_reasoning_is_kept_apart_and_goes_back() {
+fn reasoning_is_kept_apart_and_goes_back() {
     for field in ["reasoning_content", "reasoning"] {
         let seen = read(&data(&[
             &delta(&format!(r#"{{"content":null,"{field}":"They want it. "}}"#)),
@@ -257,8 +255,9 @@ fn h08_reasoning_is_kept_apart_and_goes_back() {
 
 #[test]
 fn not_json_is_a_failure_and_too_large_too() {
-    assert!(read("data: <html>\n\n").end.contains("not JSON"));
-    let mut decoder = Decoder::new("h");
+    assert!(read("data: <html>\n\n").end.contains("cannot be read"));
+    let failures = Arc::default();
+    let mut decoder = Reading::new(Decoder::new("h", &failures), &failures);
     let seen = collect(decoder.push(&vec![b'x'; MAX_EVENT + 10]));
     assert!(seen.end.contains("too large"), "{}", seen.end);
 }

@@ -14,9 +14,9 @@ use mindset_core::time::iso_8601;
 use super::{body, json};
 use crate::app::App;
 use crate::auth::User;
-use crate::config;
 use crate::error::{ApiError, ApiResult};
-use crate::{clock, ids};
+use crate::{client, clock, ids};
+use crate::{config, cors};
 
 /// `{ appUid, agentUid, anonymousKey? }` to `{ authToken, expiresAt, anonymousKey }`.
 /// A known key brings its user back; an unknown one is answered with a new user
@@ -27,11 +27,12 @@ pub(super) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    if !app.limiter().take(peer.ip(), Instant::now()) {
+    let address = client::address(peer.ip(), &headers, &app.config().server.trusted_proxies);
+    if !app.limiter().take(address, Instant::now()) {
         let message = "Too many sessions were asked for from this address. Wait a minute and try again.";
         return Err(ApiError::new(ErrorCode::RateLimited, message));
     }
-    let request = body::read_object(body, app.config().server.max_body).await?;
+    let request = body::read_object(body, &app.config().server).await?;
     let app_uid = body::text(&request, "appUid", 64)?;
     let agent_uid = body::text(&request, "agentUid", 200)?;
     let given = body::optional_text(&request, "anonymousKey", 200)?;
@@ -86,14 +87,5 @@ fn check_origin(app: &config::App, headers: &HeaderMap) -> ApiResult<()> {
         return Err(ApiError::new(ErrorCode::OriginNotAllowed, message));
     };
     let origin = origin.to_str().unwrap_or("");
-    if app.allows(origin) {
-        return Ok(());
-    }
-    let message = if origin == "null" {
-        "The page has no origin, as pages opened as a file do. Serve it over HTTP."
-    } else {
-        "Pages of this origin may not use the app. Add it to origins in the configuration."
-    };
-    let origin: String = origin.chars().take(200).collect();
-    Err(ApiError::new(ErrorCode::OriginNotAllowed, message).with("origin", origin))
+    if app.allows(origin) { Ok(()) } else { Err(cors::not_allowed(origin)) }
 }

@@ -6,15 +6,26 @@ use futures_util::StreamExt;
 use mindset_core::error::ErrorCode;
 use mindset_core::json::{self, Object, Value};
 
+use crate::config::Server;
 use crate::error::{ApiError, ApiResult};
 
 /// How much of a body that is too large is read and thrown away, so that the
 /// answer reaches a client that only listens after sending.
 const DISCARD: usize = 64 * 1024 * 1024;
 
-/// Reads a JSON body of at most `limit` bytes.
-pub(super) async fn read(body: Body, limit: u64) -> ApiResult<Value> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+/// Reads a JSON body within the size and the time of the configuration.
+pub(super) async fn read(body: Body, server: &Server) -> ApiResult<Value> {
+    let limit = usize::try_from(server.max_body).unwrap_or(usize::MAX);
+    match tokio::time::timeout(server.request_timeout, read_all(body, limit)).await {
+        Ok(read) => read,
+        Err(_) => {
+            let message = "The body took too long to arrive. Send the request again.";
+            Err(ApiError::new(ErrorCode::Timeout, message).status(StatusCode::REQUEST_TIMEOUT))
+        }
+    }
+}
+
+async fn read_all(body: Body, limit: usize) -> ApiResult<Value> {
     let mut bytes = Vec::new();
     let mut discarded = 0;
     let mut chunks = body.into_data_stream();
@@ -43,8 +54,8 @@ pub(super) async fn read(body: Body, limit: u64) -> ApiResult<Value> {
 }
 
 /// The same for a body that must be an object.
-pub(super) async fn read_object(body: Body, limit: u64) -> ApiResult<Object> {
-    match read(body, limit).await? {
+pub(super) async fn read_object(body: Body, server: &Server) -> ApiResult<Object> {
+    match read(body, server).await? {
         Value::Object(object) => Ok(object),
         other => Err(field(&format!("The body must be a JSON object, not {}.", other.kind()))),
     }

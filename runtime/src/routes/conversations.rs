@@ -1,7 +1,7 @@
 //! `/v1/conversations`: what the user has said and heard.
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use mindset_core::error::ErrorCode;
@@ -11,7 +11,7 @@ use mindset_core::object;
 use mindset_core::time::iso_8601;
 use mindset_core::turn::{Conversation, StoredMessage, StoredRole};
 
-use super::{body, json};
+use super::{Segment, body, json};
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 use crate::store::ConversationRow;
@@ -29,11 +29,9 @@ pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> ApiResul
 /// is answered as it is.
 pub(super) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
-    let request = body::read_object(body, app.config().server.max_body).await?;
+    let request = body::read_object(body, &app.config().server).await?;
     let agent = body::text(&request, "agentUid", 200)?;
-    if app.config().app(&user.app).and_then(|a| a.agent(agent)).is_none() {
-        return Err(super::runs::unknown_agent(agent));
-    }
+    let agent = super::runs::agent(&app, &user, agent)?.uid.as_str();
     let id = match body::optional_text(&request, "id", 200)? {
         Some(id) if id.chars().any(char::is_control) => {
             return Err(body::field("`id` may hold printable characters only, for example a UUID."));
@@ -52,7 +50,7 @@ pub(super) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
 /// One conversation with what a page needs to draw it.
 pub(super) async fn read(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Segment(id): Segment,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;

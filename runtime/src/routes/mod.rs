@@ -7,16 +7,18 @@ mod runs;
 mod sdkusers;
 
 use axum::Router;
-use axum::extract::{OriginalUri, Request, State};
-use axum::http::{HeaderMap, Method, Uri, header};
+use axum::extract::{FromRequestParts, OriginalUri, Path, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
+use mindset_core::error::ErrorCode;
 use mindset_core::json::Value;
 
 use crate::app::App;
 use crate::cors;
-use crate::error::ApiError;
+use crate::error::{ApiError, ApiResult};
 
 /// Every address of the server.
 pub(crate) fn router(app: App) -> Router {
@@ -36,6 +38,21 @@ pub(crate) fn router(app: App) -> Router {
 /// Methods that are not there answer like every other error.
 fn only(methods: MethodRouter<App>) -> MethodRouter<App> {
     methods.fallback(async |method: Method| ApiError::wrong_method(method.as_str()))
+}
+
+/// The variable part of an address, decoded.
+struct Segment(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Segment {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Segment> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| {
+            let message = "The address is not UTF-8 once its % signs are decoded. Encode ids as UTF-8.";
+            ApiError::new(ErrorCode::InvalidRequest, message).status(StatusCode::BAD_REQUEST)
+        })?;
+        Ok(Segment(text))
+    }
 }
 
 async fn healthz() -> Response {

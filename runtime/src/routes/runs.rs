@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use mindset_core::agui::{DecodeError, decode_input};
 use mindset_core::error::ErrorCode;
-use mindset_core::json::{Object, Value};
+use mindset_core::json::Value;
 use mindset_core::object;
 
-use super::{anonymous, body, json};
+use super::{Segment, anonymous, body, json};
 use crate::app::App;
 use crate::auth::User;
 use crate::config::Agent;
@@ -22,12 +22,12 @@ use crate::{clock, ids};
 /// Starts a run and streams its events; the same id and body finds the same run.
 pub(super) async fn create(
     State(app): State<App>,
-    Path(agent_uid): Path<String>,
+    Segment(agent_uid): Segment,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
-    let posted = body::read(body, app.config().server.max_body).await?;
+    let posted = body::read(body, &app.config().server).await?;
     let agent = agent(&app, &user, &agent_uid)?;
     let input = decode_input(&posted).map_err(|error| {
         let why = match error {
@@ -42,7 +42,7 @@ pub(super) async fn create(
             "The agent's model is not configured. The operator has to add it.",
         )
     })?;
-    let order = Order { agent: agent.clone(), user, model, input, body_hash: body_hash(&posted) };
+    let order = Order { agent: agent.clone(), user, model, input, body_hash: body_hash(&agent.uid, &posted) };
     let run = app.runs().start(order).await?;
     let events = Arc::clone(&run).read(app.config().server.heartbeat);
     let headers = [
@@ -58,7 +58,7 @@ pub(super) async fn create(
 /// Stops a run; `{ state }` says how it stands.
 pub(super) async fn cancel(
     State(app): State<App>,
-    Path(run_id): Path<String>,
+    Segment(run_id): Segment,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
@@ -66,7 +66,11 @@ pub(super) async fn cancel(
     Ok(json(object! { "state": status.as_str() }.into()))
 }
 
-fn agent<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<&'a Agent> {
+/// The agent, if the user may talk to it.
+///
+/// # Errors
+/// It is not there, or not for them.
+pub(super) fn agent<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<&'a Agent> {
     let config = app.config().app(&user.app).ok_or_else(|| {
         ApiError::new(
             ErrorCode::InvalidAuth,
@@ -92,10 +96,10 @@ pub(super) fn unknown_agent(uid: &str) -> ApiError {
     ApiError::new(ErrorCode::AgentNotFound, message).with("agentUid", uid)
 }
 
-/// What makes two posts of one `runId` the same order: messages, resume, and our
+/// What makes two posts of one `runId` the same order: the agent, messages, resume, and our
 /// own props without what changes from page to page.
-fn body_hash(posted: &Value) -> String {
-    let mut counted = Object::new();
+fn body_hash(agent: &str, posted: &Value) -> String {
+    let mut counted = object! { "agent": agent };
     counted.insert_some("messages", posted.get("messages").cloned());
     counted.insert_some("resume", posted.get("resume").cloned());
     let props = posted.get("forwardedProps").and_then(|p| p.get("mindset")).and_then(Value::as_object);
@@ -114,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_counts_as_the_same_body() {
-        let hash = |text: &str| body_hash(&json::parse(text).unwrap());
+        let hash = |text: &str| body_hash("demo", &json::parse(text).unwrap());
         let first = hash(
             r#"{"messages":[{"id":"1"}],"forwardedProps":{"mindset":{"clientId":"a","inputType":"HUMAN"}}}"#,
         );

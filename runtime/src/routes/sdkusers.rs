@@ -2,13 +2,13 @@
 //! customer, asked for by the customer's backend.
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use mindset_core::object;
 use mindset_core::time::iso_8601;
 
-use super::{body, json};
+use super::{Segment, body, json};
 use crate::app::App;
 use crate::auth::{User, check_api_key};
 use crate::clock;
@@ -18,12 +18,12 @@ use crate::error::ApiResult;
 /// created.
 pub(super) async fn auth(
     State(app): State<App>,
-    Path(app_uid): Path<String>,
+    Segment(app_uid): Segment,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
     check_api_key(app.config().app(&app_uid), &headers)?;
-    let request = body::read_object(body, app.config().server.max_body).await?;
+    let request = body::read_object(body, &app.config().server).await?;
     let external_id = body::text(&request, "externalId", 100)?;
     if !external_id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
         return Err(body::field("`externalId` may hold A-Z, a-z, 0-9, _ and - only."));

@@ -176,7 +176,7 @@ impl Runs {
         let conflict = || {
             ApiError::new(
                 ErrorCode::Conflict,
-                "A run with this id was started with another body. Take a new runId for a new message.",
+                "A run with this id was started with another body or agent. Take a new runId for a new message.",
             )
         };
         if let Some(run) = self.live(user, run_id) {

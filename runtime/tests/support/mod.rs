@@ -112,6 +112,11 @@ impl Server {
         Server { url, stop: Some(stop), task, folder: None }
     }
 
+    /// One that runs in another process.
+    pub(crate) fn elsewhere(url: &str) -> Server {
+        Server { url: url.to_owned(), stop: None, task: tokio::spawn(async {}), folder: None }
+    }
+
     /// Ends the server as a signal would; says how long it took.
     pub(crate) async fn stop(mut self) -> Duration {
         let begin = std::time::Instant::now();
