@@ -1,12 +1,10 @@
 //! The attributes of an element and the session's configuration that follows from
 //! them and from the page's.
 
-use mindset_core::error::ErrorInfo;
 use mindset_core::session::{Config, Timing};
 use web_sys::HtmlElement;
 
 use crate::convert;
-use crate::error::invalid_config;
 use crate::page::{self, Init};
 
 /// The attributes as they stand. A kebab-case spelling wins over a camelCase one.
@@ -46,24 +44,24 @@ impl Attributes {
     /// What the session needs, or `None` while neither `init` nor an `app-uid` has
     /// said which application this is.
     ///
-    /// # Errors
-    /// `invalid-config` naming the attribute.
-    pub(crate) fn config(&self, init: Option<&Init>) -> Result<Option<Config>, ErrorInfo> {
+    /// Of an attribute that does not parse the value before it holds, `last`, or the
+    /// default; true beside it tells. Without any server the session says that
+    /// one is missing.
+    pub(crate) fn config(&self, init: Option<&Init>, last: Option<&str>) -> Option<(Config, bool)> {
         let protocol = init.map(|init| init.protocol).unwrap_or_default();
-        let Some(app_uid) = self.app_uid.clone().or_else(|| init.map(|init| init.app_uid.clone())) else {
-            return Ok(None);
-        };
+        let app_uid = self.app_uid.clone().or_else(|| init.map(|init| init.app_uid.clone()))?;
         let agent_uid = self.agent_uid.clone().unwrap_or_default();
-        let server = match &self.server {
-            Some(text) => page::absolute(text, protocol).ok_or_else(|| {
-                invalid_config("the attribute server is no http or https URL; write it as https://host")
-            })?,
-            None => init.map(|init| init.server.clone()).or_else(page::default_server).ok_or_else(|| {
-                invalid_config("the server is not known: call init with server, or set the attribute server")
-            })?,
-        };
+        let given = self.server.as_deref().map(|text| page::absolute(text, protocol));
+        let is_bad = given == Some(None);
+        let server = given
+            .flatten()
+            .or_else(|| last.filter(|_| is_bad).map(str::to_owned))
+            .or_else(|| init.map(|init| init.server.clone()))
+            .or_else(page::default_server)
+            .unwrap_or_default();
+        let is_bad = is_bad && !server.is_empty();
         let page_auth = init.is_some_and(|init| init.app_uid == app_uid && init.trusts(&server));
-        Ok(Some(Config {
+        let config = Config {
             server,
             protocol,
             app_uid,
@@ -72,6 +70,7 @@ impl Attributes {
             anonymous_key: None,
             client_id: page::client_id(),
             timing: init.map_or_else(Timing::default, |init| init.timing),
-        }))
+        };
+        Some((config, is_bad))
     }
 }

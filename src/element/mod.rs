@@ -8,12 +8,14 @@ mod methods;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use mindset_core::json::concat;
 use mindset_core::session::Config;
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
 
 use crate::driver::Driver;
 use crate::effects::event;
+use crate::error::invalid_config;
 use crate::page;
 use attributes::Attributes;
 
@@ -24,7 +26,7 @@ pub struct Agent {
     driver: Rc<Driver>,
     started: Cell<bool>,
     config: RefCell<Option<Config>>,
-    complaint: RefCell<String>,
+    complaint: RefCell<Option<String>>,
 }
 
 #[wasm_bindgen]
@@ -75,26 +77,28 @@ impl Agent {
     }
 
     fn configure(&self, attributes: &Attributes) {
-        let config = attributes.config(page::configuration().as_deref());
-        match config {
-            Ok(Some(config)) => {
-                self.complaint.take();
-                if self.config.borrow().as_ref() != Some(&config) {
-                    self.config.replace(Some(config.clone()));
-                    if page::names_agent(&config) {
-                        self.driver.start_when_named(config);
-                    } else {
-                        self.driver.start(config);
-                    }
-                }
+        let last = self.config.borrow().clone();
+        let server = last.as_ref().map(|config| config.server.as_str());
+        let init = page::configuration();
+        let Some((config, is_bad)) = attributes.config(init.as_deref(), server) else { return };
+        let used = config.server.clone();
+        if last.as_ref() != Some(&config) {
+            self.config.replace(Some(config.clone()));
+            if page::names_agent(&config) {
+                self.driver.start_when_named(config);
+            } else {
+                self.driver.start(config);
             }
-            Ok(None) => {}
-            Err(error) => {
-                // Once per mistake, not once per attribute.
-                if self.complaint.replace(error.message.clone()) != error.message {
-                    event::report(&self.driver.host, &error);
-                }
-            }
+        }
+        // Once per mistake, not once per attribute.
+        let bad = attributes.server.clone().filter(|_| is_bad);
+        if self.complaint.replace(bad.clone()) != bad && is_bad {
+            let message = concat(&[
+                "The attribute `server` is no http or https URL: write it as https://host. Until then ",
+                &used,
+                " is used.",
+            ]);
+            event::report(&self.driver.host, &invalid_config(message));
         }
     }
 }

@@ -109,7 +109,7 @@ impl Config {
         match missing {
             None => Ok(()),
             Some((name, remedy)) => {
-                let message = concat(&["The attribute `", name, "` is missing. ", remedy]);
+                let message = concat(&["The attribute `", name, "` is missing or invalid. ", remedy]);
                 Err(ErrorInfo::new(ErrorCode::InvalidConfig, message).with("attribute", name))
             }
         }
