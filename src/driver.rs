@@ -12,8 +12,7 @@ use std::rc::Rc;
 use js_sys::{Date, Function};
 use mindset_core::Millis;
 use mindset_core::error::ErrorInfo;
-use mindset_core::event::RuntimeEvent;
-use mindset_core::session::{Config, DomEvent, Input, Output, Refused, SendId, Session, Token};
+use mindset_core::session::{Config, Input, Output, Refused, SendId, Session, Token};
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
 
@@ -238,13 +237,7 @@ impl Driver {
             Output::NeedToken { fresh } => page::need_token(self, fresh),
             Output::Fetch(request) => fetch::start(self, &request),
             Output::Abort(id) => self.fetches.abort(id),
-            Output::Event(event) => {
-                // Who hears that the answer is whole finds it whole in the panel.
-                if matches!(event, DomEvent::Runtime(RuntimeEvent::Complete { .. })) {
-                    self.view.flush();
-                }
-                event::dispatch(&self.host, &event);
-            }
+            Output::Event(event) => event::dispatch(&self.host, &event),
             Output::Patch(patch) => self.view.apply(patch),
             Output::Settle { send, result } => {
                 let settle = {

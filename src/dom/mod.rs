@@ -27,8 +27,6 @@ extern "C" {
     fn add_message(this: &Panel, id: &str, role: &str, text: &str);
     #[wasm_bindgen(method)]
     fn append(this: &Panel, id: &str, text: &str);
-    #[wasm_bindgen(method)]
-    fn flush(this: &Panel);
     #[wasm_bindgen(method, js_name = setStatus)]
     fn set_status(this: &Panel, id: &str, status: Option<&str>);
     #[wasm_bindgen(method, js_name = removeMessage)]
@@ -97,8 +95,8 @@ impl View {
         }
     }
 
-    /// Carries out one change. Text waits for the next frame; everything else takes
-    /// the waiting text with it.
+    /// Carries out one change. Nothing here waits for a frame and nothing asks for a
+    /// layout: the browser lays out once for all that came before a frame.
     pub(crate) fn apply(&self, patch: Patch) {
         match &patch {
             Patch::SetActivity(activity) => self.activity.set(name(*activity)),
@@ -108,13 +106,6 @@ impl View {
         }
         if let Some(panel) = self.panel() {
             apply(&panel, &patch);
-        }
-    }
-
-    /// Writes the text that waits for a frame.
-    pub(crate) fn flush(&self) {
-        if let Some(panel) = self.panel() {
-            panel.flush();
         }
     }
 
@@ -159,12 +150,8 @@ impl View {
 }
 
 fn apply(panel: &Panel, patch: &Patch) {
-    if let Patch::AppendText { id, text } = patch {
-        return panel.append(id, text);
-    }
-    panel.flush();
     match patch {
-        Patch::AppendText { .. } => {}
+        Patch::AppendText { id, text } => panel.append(id, text),
         Patch::Clear => panel.clear(),
         Patch::AddMessage { id, role, text } => panel.add_message(id, role.as_str(), text),
         Patch::SetStatus { id, status } => panel.set_status(id, status.map(|status| status.as_str())),
@@ -215,7 +202,6 @@ mod tests {
 
     fn write(panel: &Panel, text: &str) {
         panel.append("m", text);
-        panel.flush();
     }
 
     fn paragraphs(body: &Element) -> Vec<String> {

@@ -25,8 +25,6 @@ const ENDINGS = {
 };
 /** Rounding of scroll positions, in pixels. */
 const SLACK = 3;
-/** A page in the background draws no frames; text is written this often there. */
-const HIDDEN_FRAME_MS = 100;
 /** What browsers report for keys that belong to an input method. */
 const INPUT_METHOD = 229;
 
@@ -124,14 +122,12 @@ export class Panel {
   #typing;
   #notice;
   #jump;
+  #sizes;
   #announcer;
   #input;
   #button;
   #disclosure;
   #rows = new Map();
-  /** Text that waits for a frame: message and piece. */
-  #waiting = [];
-  #due;
   /** The view stays at the end; whoever scrolls up, by however little, stays where they are. */
   #follows = true;
   #top = 0;
@@ -173,6 +169,10 @@ export class Panel {
 
     // One listener serves all of it. Scrolling does not bubble.
     for (const name of EVENTS) frame.addEventListener(name, this, name === 'scroll');
+    // Once a frame, after the layout and before the picture: nothing here asks for a layout
+    // of its own, however many messages a frame brings.
+    this.#sizes = new ResizeObserver(() => this.#settle());
+    for (const part of [this.#scroller, ...this.#scroller.children]) this.#sizes.observe(part);
   }
 
   /** Heading and placeholder; the placeholder is the name of the text box as well. */
@@ -183,59 +183,30 @@ export class Panel {
 
   clear() {
     this.#rows.clear();
-    this.#waiting = [];
     this.#list.textContent = this.#announcer.textContent = '';
     this.#toAnnounce = false;
     this.#empty.hidden = false;
     this.#follows = true;
     this.setNotice();
-    this.#settle();
   }
 
   /** A message at the end. The person's own message brings the view there. */
   addMessage(id, role, text) {
-    this.#noticeScrolling();
     this.#empty.hidden = true;
     const row = new Row(this.#list, id, role);
     if (row.own) this.#follows = true;
     else this.#toAnnounce = true;
     row.write(text);
     this.#rows.set(id, row);
-    this.#settle();
   }
 
-  /** Text that waits for the next frame; everything else takes it along. */
   append(id, text) {
-    this.#waiting.push([id, text]);
-    if (this.#due) return;
-    const write = () => {
-      this.#due = undefined;
-      this.flush();
-    };
-    if (document.hidden) {
-      const timer = setTimeout(write, HIDDEN_FRAME_MS);
-      this.#due = () => clearTimeout(timer);
-    } else {
-      const frame = requestAnimationFrame(write);
-      this.#due = () => cancelAnimationFrame(frame);
-    }
-  }
-
-  /** Writes the text that waits for a frame. */
-  flush() {
-    if (!this.#waiting.length) return;
-    this.#noticeScrolling();
-    const texts = new Map();
-    for (const [id, text] of this.#waiting) texts.set(id, (texts.get(id) ?? '') + text);
-    this.#waiting = [];
-    for (const [id, text] of texts) this.#rows.get(id)?.write(text);
+    this.#rows.get(id)?.write(text);
     this.#toAnnounce = true;
-    this.#settle();
   }
 
   setStatus(id, status) {
     this.#rows.get(id)?.setStatus(status);
-    this.#settle();
   }
 
   removeMessage(id) {
@@ -247,13 +218,8 @@ export class Panel {
   /** What the agent is doing: typing indicator, button, and the finished answer read out. */
   setActivity(activity) {
     this.#activity = this.#frame.dataset.activity = activity;
-    this.#state.textContent = STATES[activity];
-    const hidden = activity !== 'waiting' && activity !== 'thinking';
-    if (this.#typing.hidden !== hidden) {
-      this.#noticeScrolling();
-      this.#typing.hidden = hidden;
-      this.#settle();
-    }
+    this.#showState();
+    this.#typing.hidden = activity !== 'waiting' && activity !== 'thinking';
     if (activity === 'idle' && this.#toAnnounce) {
       this.#toAnnounce = false;
       const last = [...this.#rows.values()].pop();
@@ -268,8 +234,9 @@ export class Panel {
   /** A notice under the last message, with a button for `action`: retry or reconnect. */
   setNotice(text, error, action) {
     this.#notice.textContent = '';
+    this.#frame.classList.toggle('failed', Boolean(error));
+    this.#showState();
     if (text === undefined) return;
-    this.#noticeScrolling();
     // The role comes first: what appears in an alert is read out at once.
     this.#notice.setAttribute('role', error ? 'alert' : 'status');
     const card = add(this.#notice, `div|class=card ${error ? 'error' : ''}`);
@@ -277,13 +244,11 @@ export class Panel {
     if (action) {
       add(card, `button|type=button|part=notice__button|data-do=${action}`, action === 'retry' ? 'Retry' : 'Reconnect');
     }
-    this.#settle();
   }
 
   setDisclosure(text) {
     this.#disclosure.hidden = !text;
     this.#disclosure.textContent = text ?? '';
-    this.#settle();
   }
 
   /** The element was moved: gives back what the browser takes, scroll position and focus. */
@@ -296,7 +261,7 @@ export class Panel {
 
   /** Takes the panel out of the element; events that are on their way ask for nothing. */
   remove() {
-    this.#due?.();
+    this.#sizes.disconnect();
     this.#frame.remove();
     for (const name of EVENTS) this.#frame.removeEventListener(name, this, name === 'scroll');
   }
@@ -309,8 +274,7 @@ export class Panel {
       case 'click':
         return this.#click(event.target.closest('[data-do]')?.dataset.do);
       case 'input':
-        this.#resize();
-        return this.#settle();
+        return this.#resize();
       case 'focusin':
         this.#focused = inInput;
         return this.#update();
@@ -370,6 +334,13 @@ export class Panel {
     }
   }
 
+  /** An error that stands while the session starts is what keeps it from starting. */
+  #showState() {
+    const { activity } = this.#frame.dataset;
+    const failed = activity === 'starting' && this.#frame.classList.contains('failed');
+    this.#state.textContent = failed ? 'Not connected' : STATES[activity];
+  }
+
   #busy() {
     return this.#activity !== 'starting' && this.#activity !== 'idle';
   }
@@ -401,7 +372,7 @@ export class Panel {
     this.#top = scrollTop;
   }
 
-  /** Something grew: stays at the end, or offers the way there. */
+  /** Something changed its size: stays at the end, or offers the way there. */
   #settle() {
     if (this.#follows) {
       this.#scroller.scrollTop = this.#scroller.scrollHeight;
@@ -410,11 +381,6 @@ export class Panel {
     } else if (!this.#atEnd()) {
       this.#jump.hidden = false;
     }
-  }
-
-  /** A scroll event comes a frame late; text must not snap the view back meanwhile. */
-  #noticeScrolling() {
-    if (this.#scroller.scrollTop < this.#top) this.#scrolled();
   }
 
   #atEnd() {

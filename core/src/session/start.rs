@@ -138,7 +138,7 @@ impl Session {
         let action = (error.code != ErrorCode::InvalidConfig).then_some(NoticeAction::Reconnect);
         self.out.notice(Some(Notice { error: true, text: error.message.clone(), action }));
         if until.is_none() {
-            self.out.activity(Activity::Idle);
+            self.out.activity(Activity::Starting);
             self.drop_kept(Some(&error));
         }
     }

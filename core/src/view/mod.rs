@@ -50,7 +50,7 @@ pub enum Patch {
 /// What the agent is doing, for the indicator and the composer's button.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
-    /// Start-up: the composer takes text and waits.
+    /// Start-up, also while it stands failed: a notice says so.
     Starting,
     /// Ready for the next message.
     Idle,

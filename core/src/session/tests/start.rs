@@ -119,7 +119,7 @@ fn what_cannot_get_better_by_itself_waits_for_somebody() {
         assert_eq!(bench.errors()[0].code, code);
         assert_eq!(bench.story().last().unwrap(), "settle 1 error");
         assert_eq!(bench.result().error.as_ref().map(|e| e.code), Some(code));
-        assert_eq!((bench.activity(), bench.session.poll_timeout()), (Activity::Idle, None));
+        assert_eq!((bench.activity(), bench.session.poll_timeout()), (Activity::Starting, None));
         // The next message tries again, and goes out if that works.
         bench.send(2, "once more");
         bench.answer_json(200, r#"{"authToken":"t"}"#);
