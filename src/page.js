@@ -100,7 +100,7 @@ export async function askToken(isSession, ask, tell) {
   // What a header carries, and no document or object written out.
   if (!/^[!-~]+$/.test(token) || /^[<{[]/.test(token)) {
     const wanted = isSession ? '{ token }' : 'a token, { token } or { authToken }';
-    const got = shape(found ?? value);
+    const got = shape(found ?? value).replace(/^a text$/, 'a text with characters that no header carries');
     tell('token', { message: `${name} must give ${wanted}; it gave ${got}. Correct it in the page.` });
     return;
   }

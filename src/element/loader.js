@@ -40,7 +40,8 @@ export class Loader {
   #module;
   #loading;
   #inits = [];
-  #config;
+  /** What `init` was given and took. */
+  config;
   /** What `init` got when the module could not be loaded: used if a later call loads it. */
   #kept;
   #trapped = false;
@@ -97,7 +98,7 @@ export class Loader {
   }
 
   /** The only event that is made here: the module that makes all others is not there. */
-  report(element, info, onError = this.#config?.onError) {
+  report(element, info, onError = this.config?.onError) {
     const detail = Object.freeze({ ...info });
     element.dispatchEvent(new CustomEvent('mindset:error', { bubbles: true, composed: true, detail }));
     try {
@@ -117,7 +118,7 @@ export class Loader {
     glue.started(await WebAssembly.instantiate(this.#module, glue.imports()));
     glue.install(MindsetError, this.#server);
     this.glue = glue;
-    if (this.#config) glue.init(this.#config);
+    if (this.config) glue.init(this.config);
     else if (!this.#inits.length && this.#kept) this.init(this.#kept).catch((error) => this.#told(error));
     for (const call of this.#inits.splice(0)) this.#apply(call);
     for (const element of this.elements) element.attach();
@@ -126,7 +127,7 @@ export class Loader {
   #apply({ config, resolve, reject }) {
     try {
       this.glue.init(config);
-      this.#config ??= config;
+      this.config ??= config;
       for (const element of this.elements) element.refresh();
       resolve();
     } catch (error) {
@@ -151,7 +152,7 @@ export class Loader {
     const info = plain(error);
     console.error(`mindset-agent: ${info.message}`);
     this.#kept = this.#inits[0]?.config ?? this.#kept;
-    const onError = (this.#config ?? this.#kept)?.onError;
+    const onError = (this.config ?? this.#kept)?.onError;
     this.#inits = [];
     for (const element of this.elements) {
       element.abandon(info);

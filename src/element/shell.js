@@ -15,6 +15,10 @@ const PROPERTIES = {
   heading: 'heading',
   placeholder: 'placeholder',
 };
+/** A page that is complete may still call `init`, but seldom so late, in milliseconds. */
+const LATE_MS = 3_000;
+const WAITING = 'Waiting for mindset.init({ appUid }) or the attribute app-uid.';
+const TEXT_LIMIT = 100_000;
 const BOOLEANS = new Set(['headless']);
 
 /** Defines the element once per page; gives `{ init, version, MindsetError }` of the definition that holds. */
@@ -148,7 +152,21 @@ function elementClass(loader, page) {
         const calls = this.#queue ?? [];
         this.#queue = undefined;
         for (const { method, settle, args } of calls) this.#replay(method, settle, args);
+        if (document.readyState === 'complete') this.#awaitInit();
+        else addEventListener('load', () => this.#awaitInit(), { once: true });
       });
+    }
+
+    /** Nothing is wrong yet, but whoever wonders why nothing happens is told. */
+    #awaitInit() {
+      const waits = () => this.isConnected && !loader.config && !this.appUid;
+      if (!waits()) return;
+      setTimeout(() => {
+        if (!waits()) return;
+        console.warn(`mindset-agent: ${WAITING}`);
+        const state = this.shadowRoot.querySelector('.state');
+        if (state) state.textContent = WAITING;
+      }, LATE_MS);
     }
 
     /** Attributes or the page's configuration changed. */
@@ -192,6 +210,14 @@ function elementClass(loader, page) {
     }
 
     #send(method, ...args) {
+      const [text] = args;
+      // Later the instance says so, and what else is wrong.
+      if (this.#queue && method === 'send' && !(typeof text === 'string' && text.trim() && [...text].length <= TEXT_LIMIT)) {
+        throw new MindsetError({
+          code: 'invalid-request',
+          message: 'a message is a text of at most 100,000 characters, and not a blank one.',
+        });
+      }
       let settle;
       const promise = new Promise((resolve) => {
         settle = (result) => {

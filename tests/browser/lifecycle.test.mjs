@@ -5,6 +5,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { html, TIMING } from '../support/host.mjs';
+import { sentence } from '../support/expect.mjs';
+import { ScriptedRuntime } from '../support/scripted-runtime.mjs';
 import { suite } from '../support/suite.mjs';
 
 const s = suite();
@@ -243,17 +245,69 @@ test('an element without an agent or without init says what is missing', async (
   assert.equal((await host.send('hello')).status, 'finished');
 });
 
-test('an address that is none: one error that names the attribute; the right one then works', async () => {
+test('an address that is none: one error that names the attribute, and the default holds', async () => {
   const host = await s.open(s.runtime.page('/', html({
-    elements: '<mindset-agent id="agent" agent-uid="support" server="ftp://files.example"></mindset-agent>',
+    elements: '<mindset-agent id="agent" agent-uid="support" server="javascript:alert(1)"></mindset-agent>',
+  })));
+  const error = await host.error();
+  assert.equal(error.code, 'invalid-config');
+  assert.match(error.message, /`server` is no http or https URL.*Until then http/);
+  sentence(error.message);
+  await host.saw('agent-idle');
+  assert.equal((await host.send('hello')).status, 'finished');
+  await host.run(() => document.getElementById('agent').removeAttribute('server'));
+  await host.run(() => new Promise((done) => setTimeout(done)));
+  assert.equal(await host.busy(), false);
+  const names = await host.names();
+  assert.equal(names.filter((name) => name === 'error').length, 1);
+  assert.equal(names.filter((name) => name === 'agent-initializing').length, 1, 'the same session');
+});
+
+test('an address that is spoiled later: the last good one holds', async () => {
+  const other = await ScriptedRuntime.start();
+  try {
+    const host = await s.open(s.runtime.page('/', html({
+      elements: `<mindset-agent id="agent" agent-uid="support" server="${other.origin}"></mindset-agent>`,
+    })));
+    await host.saw('agent-idle');
+    await host.run(() => document.getElementById('agent').setAttribute('server', 'ftp://files.example'));
+    assert.equal((await host.error()).code, 'invalid-config');
+    assert.equal((await host.send('hello')).status, 'finished');
+    assert.equal(other.runs.length, 1);
+    assert.equal(s.runtime.runs.length, 0);
+  } finally {
+    await other.stop();
+  }
+});
+
+test('an address that is none and no default: the panel says so and nothing waits for ever', async () => {
+  const host = await s.open(s.runtime.page('/', html({
+    script: '',
+    init: null,
+    elements: '<mindset-agent id="agent" agent-uid="support" app-uid="acme" server="javascript:alert(1)"></mindset-agent>',
+    foot: `<script type="module">import '/mindset-agent.mjs';
+      window.late = document.getElementById('agent').sendWhenIdle('hello');</script>`,
   })));
   const error = await host.error();
   assert.equal(error.code, 'invalid-config');
   assert.match(error.message, /server/);
-  await host.run(() => document.getElementById('agent').removeAttribute('server'));
+  await host.panel.shows(error.message);
+  assert.equal((await host.run(() => window.late)).status, 'error');
+  assert.equal(await host.busy(), false);
+});
+
+test('an element that waits for init says so after a while, and is no error', async () => {
+  const warnings = [];
+  const host = await s.open(s.runtime.page('/', html({ init: null })), {
+    before: (page) => page.on('console', (message) => message.type() === 'warning' && warnings.push(message.text())),
+  });
+  const words = 'Waiting for mindset.init({ appUid }) or the attribute app-uid.';
+  await host.panel.shows(words);
+  assert.deepEqual(warnings, [`mindset-agent: ${words}`]);
+  assert.equal((await host.names()).includes('error'), false);
+  await host.run(() => mindset.init({ appUid: 'acme' }));
   await host.saw('agent-idle');
-  assert.equal((await host.send('hello')).status, 'finished');
-  assert.equal((await host.names()).filter((name) => name === 'error').length, 1);
+  await host.panel.shows('Online');
 });
 
 test('init that cannot be used rejects with the name of the option; a good one then works', async () => {

@@ -86,6 +86,37 @@ test('moved into another document it keeps its looks and goes on', async () => {
   assert.deepEqual(looks, ['flex', 'You said: and again.']);
 });
 
+for (const [name, source] of [['a blank', 'about:blank'], ['a loaded', '/frame']]) {
+  test(`moved into the document of ${name} frame and back, each time styled`, async () => {
+    s.runtime.page('/frame', '<!doctype html><title>Frame</title><p>In the frame</p>');
+    const host = await s.ready();
+    const looks = await host.run(async (source) => {
+      const frame = document.createElement('iframe');
+      const loaded = new Promise((done) => frame.addEventListener('load', done, { once: true }));
+      frame.src = source;
+      document.body.append(frame);
+      await loaded;
+      const element = document.getElementById('agent');
+      const look = async () => {
+        await new Promise((done) => setTimeout(done, 50));
+        const panel = element.shadowRoot.querySelector('[part~="panel"]');
+        const { display, borderTopWidth } = element.ownerDocument.defaultView.getComputedStyle(panel);
+        return `${display} ${borderTopWidth} ${element.shadowRoot.adoptedStyleSheets.length}`;
+      };
+      const seen = [];
+      frame.contentDocument.body.append(element);
+      seen.push(await look());
+      document.body.append(element);
+      seen.push(await look());
+      frame.contentDocument.body.append(element);
+      seen.push(await look());
+      seen.push((await element.sendMessage('from here')).text);
+      return seen;
+    }, source);
+    assert.deepEqual(looks, ['flex 1px 1', 'flex 1px 1', 'flex 1px 1', 'You said: from here.']);
+  });
+}
+
 test('the scroll position survives a move', async () => {
   const host = await s.ready(PLACES);
   s.runtime.onRun = (run) => run.start().say('line\n'.repeat(200)).finish();

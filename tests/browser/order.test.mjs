@@ -48,6 +48,21 @@ test('what can be known at once is refused at once', async () => {
   assert.equal((await host.send('x'.repeat(100_000))).status, 'finished');
 });
 
+test('what can be known before the element is ready is refused at once too', async () => {
+  const host = await s.open(s.runtime.page('/', html({
+    init: null,
+    foot: `<script>${THROWN}
+      const e = document.getElementById('agent');
+      window.codes = [() => e.sendMessage(''), () => e.sendWhenIdle('  '), () => e.sendMessage('x'.repeat(100001)), () => e.sendMessage({})]
+        .map((fn) => window.thrown(fn).code);
+      window.good = e.sendMessage('\u{1F642}'.repeat(100000));
+      mindset.init({ appUid: 'acme' });</script>`,
+  })));
+  assert.deepEqual(await host.run(() => window.codes), Array(4).fill('invalid-request'));
+  assert.equal((await host.run(() => window.good)).status, 'finished');
+  assert.equal(s.runtime.runs.length, 1);
+});
+
 test('a listener that sends inside agent-idle works, and everyone hears the events in order', async () => {
   const host = await s.ready({ foot: `<script>
     window.heard = { element: [], document: [], late: [] };

@@ -134,6 +134,16 @@ test('fetchAuthentication that gives nothing useful is named, not shown', async 
   assert.doesNotMatch(JSON.stringify(error), /very-secret/);
 });
 
+for (const [name, token] of [['a line break', 'to\\nken'], ['an emoji', 'token \u{1F642}']]) {
+  test(`a token with ${name} is refused for what it is`, async () => {
+    const host = await s.open(authPage(`return "${token}";`));
+    const error = await host.error();
+    assert.equal(error.code, 'invalid-auth');
+    assert.match(error.message, /it gave a text with characters that no header carries\./);
+    assert.doesNotMatch(error.message, /to.?ken"/, 'the token is not shown');
+  });
+}
+
 // ── start-up ──────────────────────────────────────────────────────────────────
 
 for (const [name, refuse, code] of [
