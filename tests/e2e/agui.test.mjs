@@ -150,7 +150,7 @@ test('stop() against a foreign server ends the turn here', async () => {
     const result = await host.run(() => {
       const element = document.getElementById('agent');
       element.addEventListener('mindset:text-delta', () => element.stop(), { once: true });
-      return element.sendMessage('hello');
+      return element.sendMessage('slowly');
     });
     assert.equal(result.status, 'aborted');
     assert.equal((await host.send('again')).status, 'finished');

@@ -21,13 +21,13 @@ def prompts(messages: list[ModelMessage]) -> list[str]:
 
 
 async def answer(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[str]:
-    """Repeats what was said, word by word."""
+    """Repeats what was said, word by word; "slowly" leaves time to stop it."""
     said = prompts(messages)
     if said[-1] == "fail":
         raise RuntimeError("the scripted model was told to fail")
     for word in ["You ", "said ", f"{said[-1]!r}, ", f"message {len(said)}."]:
         yield word
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(1 if said[-1] == "slowly" else 0.01)
 
 
 # No redirects: the element must use the address exactly as it was given.
