@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 use gloo_net::http::{Method, RequestBuilder};
-use js_sys::Uint8Array;
+use js_sys::{Promise, Uint8Array};
 use mindset_core::json::concat;
 use mindset_core::session::{FetchFailure, FetchId, FetchRequest, Input};
 use wasm_bindgen::prelude::*;
@@ -14,6 +14,12 @@ use web_sys::{AbortController, ReadableStreamDefaultReader, Request, RequestCred
 
 use crate::convert;
 use crate::driver::Driver;
+
+#[wasm_bindgen]
+extern "C" {
+    // A page's and a worker's alike.
+    fn fetch(request: &Request) -> Promise;
+}
 
 /// Requests under way, with what ends them.
 #[derive(Default)]
@@ -104,8 +110,7 @@ async fn run(driver: Weak<Driver>, id: FetchId, request: Request) {
 }
 
 async fn stream(driver: &Weak<Driver>, id: FetchId, request: &Request) -> Result<(), JsValue> {
-    let Some(window) = web_sys::window() else { return Ok(()) };
-    let response: Response = JsFuture::from(window.fetch_with_request(request)).await?.unchecked_into();
+    let response: Response = JsFuture::from(fetch(request)).await?.unchecked_into();
     let content_type = response.headers().get("content-type").ok().flatten().unwrap_or_default();
     let head = Input::Head { fetch: id, status: response.status(), content_type: &content_type };
     if !deliver(driver, id, head) {

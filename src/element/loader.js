@@ -85,7 +85,7 @@ export class Loader {
       code: 'internal',
       message: first
         ? 'The assistant hit an internal fault and was restarted. Send your message again; the details are in the console.'
-        : 'The assistant hit an internal fault twice and has stopped. Reload the page to use it again.',
+        : 'The assistant hit an internal fault twice and has stopped. Reload the page.',
       retryable: first,
     };
     if (!first) this.dead = new MindsetError(info);
@@ -166,7 +166,7 @@ async function compile(url) {
   const failed = (message, context = {}, retryable = true) =>
     new MindsetError({ code: 'wasm-load', message, retryable, context: { url, ...context } });
   if (typeof WebAssembly !== 'object') {
-    throw failed('this browser has no WebAssembly, or it is switched off. Use a current browser.', {}, false);
+    throw failed('this browser has no WebAssembly switched on. Use a current browser.', {}, false);
   }
   let response;
   try {
@@ -188,7 +188,7 @@ async function compile(url) {
     const head = String.fromCharCode(...bytes.subarray(0, 40));
     if (!head.startsWith('\0asm')) {
       throw failed(
-        `${got}, and is no WebAssembly: it begins with ${JSON.stringify(head)}. The server or bundler sends another file for this URL; serve the .wasm file itself.`,
+        `${got}, and is no WebAssembly: it begins with ${JSON.stringify(head)}. Serve the .wasm file itself under this URL.`,
         { status, type },
       );
     }

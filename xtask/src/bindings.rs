@@ -112,7 +112,8 @@ fn flat_glue(shell: &Shell, settings: &Settings, generated: &Path, folder: &Path
     // needs the two ends only, and the bundler drops what lies between.
     let text = fs::read_to_string(generated)?;
     let ends = "export { __wbg_get_imports as imports, __wbg_finalize_init as started }";
-    fs::write(generated, text.replace("export { initSync, __wbg_init as default }", ends))?;
+    let text = text.replace("export { initSync, __wbg_init as default }", ends);
+    fs::write(generated, without_detours(&text))?;
 
     let flat = folder.join("flat.js");
     let esbuild = npm_tool(shell, "esbuild").context("esbuild is missing: run `npm ci`")?;
@@ -123,6 +124,17 @@ fn flat_glue(shell: &Shell, settings: &Settings, generated: &Path, folder: &Path
     command.arg(generated);
     shell.run(command)?;
     Ok(fs::read_to_string(flat)?)
+}
+
+/// The glue without its ways around what every browser has that runs this script at all.
+fn without_detours(glue: &str) -> String {
+    let no_registry = "(typeof FinalizationRegistry === 'undefined')\n    ? { register: () => {}, unregister: () => {} }\n    : ";
+    let glue = glue.replace(no_registry, "");
+    let encoder = glue.split_once("if (!('encodeInto' in cachedTextEncoder)) {");
+    match encoder.and_then(|(before, rest)| Some((before, rest.split_once("\n}\n")?.1))) {
+        Some((before, after)) => [before, after].concat(),
+        None => glue,
+    }
 }
 
 /// A module as a function that returns its exports.
@@ -153,7 +165,14 @@ fn factory(module: &str) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::factory;
+    use super::{factory, without_detours};
+
+    #[test]
+    fn detours_go_and_the_rest_stays() {
+        let glue = "const a = (typeof FinalizationRegistry === 'undefined')\n    ? { register: () => {}, unregister: () => {} }\n    : new F();\nif (!('encodeInto' in cachedTextEncoder)) {\n    x();\n}\nlet b;\n";
+        assert_eq!(without_detours(glue), "const a = new F();\nlet b;\n");
+        assert_eq!(without_detours("let c;"), "let c;");
+    }
 
     #[test]
     fn a_module_becomes_a_function_that_returns_its_exports() {
