@@ -84,7 +84,7 @@ export class Loader {
     const info = {
       code: 'internal',
       message: first
-        ? 'The assistant hit an internal fault and was restarted. Send your message again; the details are in the console.'
+        ? 'The assistant hit an internal fault and was restarted. Send your message again.'
         : 'The assistant hit an internal fault twice and has stopped. Reload the page.',
       retryable: first,
     };

@@ -28,7 +28,7 @@ export function setUp(locate, script, server) {
     const page = known.mindset;
     if (page?.version !== __VERSION__) {
       console.warn(
-        `mindset-agent: version ${__VERSION__} was loaded, but <${TAG}> is already defined by version ${page?.version ?? 'unknown'}, which stays in use. Load one version only.`,
+        `mindset-agent: version ${__VERSION__} was loaded, but <${TAG}> is already defined by version ${page?.version ?? 'unknown'}. Load one version only.`,
       );
     }
     if (page) return page;
