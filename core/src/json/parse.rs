@@ -1,7 +1,8 @@
-//! JSON text to values. Strict (RFC 8259), with three decisions of our own: of
+//! JSON text to values. Strict (RFC 8259), with four decisions of our own: of
 //! two members with one name the last value wins, half of a surrogate pair
-//! becomes U+FFFD instead of failing a whole stream, and lists nest at most 128
-//! deep so that no input can overflow the stack.
+//! becomes U+FFFD instead of failing a whole stream, lists nest at most 128 deep so
+//! that no input can overflow the stack, and an object whose names are made to
+//! collide is refused so that none takes quadratic time.
 
 use std::fmt;
 

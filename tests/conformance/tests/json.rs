@@ -6,23 +6,9 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use mindset_conformance::Random;
 use mindset_core::json::{Value, parse};
 use serde_json::Value as Theirs;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % (n as u64)).unwrap()
-    }
-
-    fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
-        items[self.below(items.len())]
-    }
-}
 
 const STRINGS: &[&str] = &[
     "",
@@ -191,7 +177,7 @@ fn compare(text: &str) -> bool {
 #[test]
 fn agrees_with_serde_json() {
     let rounds = if std::env::var_os("MINDSET_SOAK").is_some() { 1_000_000 } else { 20_000 };
-    let mut random = Random(mindset_conformance::seed());
+    let mut random = Random::seeded();
     let mut accepted = [0, 0];
     for _ in 0..rounds {
         let mut text = String::new();

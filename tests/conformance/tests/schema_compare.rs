@@ -10,24 +10,10 @@ mod schema_engine;
 
 use std::time::{Duration, Instant};
 
+use mindset_conformance::Random;
 use mindset_core::json::{Value, parse};
 use mindset_core::schema::{MAX_VIOLATIONS, Schema};
 use schema_engine::Engine;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % (n as u64)).unwrap()
-    }
-
-    fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
-        items[self.below(items.len())]
-    }
-}
 
 const NAMES: &[&str] = &["a", "b", "c", "ab", "é"];
 const SCALARS: &[&str] = &[
@@ -182,7 +168,7 @@ fn validator(text: &str) -> Result<jsonschema::Validator, String> {
 fn agrees_with_jsonschema() {
     let soak = std::env::var_os("MINDSET_SOAK").is_some();
     let (rounds, values) = if soak { (100_000, 20) } else { (1_000, 10) };
-    let mut random = Random(mindset_conformance::seed());
+    let mut random = Random::seeded();
     let (mut checked, mut valid, mut refused) = (0, 0, 0);
     for _ in 0..rounds {
         let text = document(&mut random);
@@ -218,7 +204,7 @@ fn agrees_with_jsonschema() {
 /// Any JSON as a schema: an error or a schema, and never long.
 #[test]
 fn nonsense_ends() {
-    let mut random = Random(mindset_conformance::seed());
+    let mut random = Random::seeded();
     let (start, mut schemas, mut refused) = (Instant::now(), 0, 0);
     for _ in 0..3_000 {
         let text = document(&mut random);
