@@ -22,6 +22,7 @@ use crate::effects::fetch::{self, Fetches};
 use crate::effects::timer::Timer;
 use crate::effects::{event, storage};
 use crate::page;
+use crate::pattern::Patterns;
 
 /// One element's session and everything its effects need.
 pub(crate) struct Driver {
@@ -55,7 +56,7 @@ impl Driver {
             view: View::new(),
             token_seen: Cell::new(0),
             tell: OnceCell::new(),
-            session: RefCell::new(Session::new(Box::new(page::random_id))),
+            session: RefCell::new(Session::new(Box::new(page::random_id), Box::new(Patterns))),
             draining: Cell::new(false),
             ended: Cell::new(false),
             timer: Timer::default(),
@@ -239,6 +240,11 @@ impl Driver {
             Output::Abort(id) => self.fetches.abort(id),
             Output::Event(event) => event::dispatch(&self.host, &event),
             Output::Patch(patch) => self.view.apply(patch),
+            Output::RunTool(_)
+            | Output::AskTool(_)
+            | Output::AbortTool(_)
+            | Output::FindOwner(_)
+            | Output::StoreConversation(_) => {}
             Output::Settle { send, result } => {
                 let settle = {
                     let mut sends = self.sends.borrow_mut();

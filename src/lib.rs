@@ -13,6 +13,7 @@ mod element;
 mod error;
 mod guard;
 mod page;
+mod pattern;
 
 #[cfg(target_arch = "wasm32")]
 #[global_allocator]

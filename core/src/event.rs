@@ -37,6 +37,63 @@ pub enum RuntimeEvent {
         tool_call_id: String,
         /// The tool.
         tool_name: String,
+        /// What it does while it runs, for people.
+        description: Option<String>,
+    },
+    /// A tool really runs.
+    ToolStart {
+        /// The call.
+        tool_call_id: String,
+        /// The tool, by its own name.
+        tool_name: String,
+        /// Who runs it.
+        source: ToolSource,
+        /// The MCP server.
+        server: Option<String>,
+        /// What it does, for people.
+        description: Option<String>,
+    },
+    /// A call has ended. The result itself is for the model only.
+    ToolEnd {
+        /// The call.
+        tool_call_id: String,
+        /// The tool, by its own name.
+        tool_name: String,
+        /// Whether it did what it should.
+        ok: bool,
+        /// What it did, for people.
+        description: Option<String>,
+        /// What went wrong, as the model is told.
+        error: Option<String>,
+        /// How long it ran.
+        duration_ms: u64,
+    },
+    /// A call waits for a person's word.
+    PermissionRequested {
+        /// Names the question.
+        request_id: String,
+        /// The call.
+        tool_call_id: String,
+        /// The tool.
+        tool_name: String,
+        /// Why it is asked, as a sentence.
+        reason: String,
+        /// The arguments, what the page supplies masked.
+        tool_input: Option<Object>,
+    },
+    /// The question is answered.
+    PermissionResolved {
+        /// The question.
+        request_id: String,
+        /// The answer.
+        decision: Decision,
+    },
+    /// What an answer rests on.
+    Citations {
+        /// The answer.
+        message_id: String,
+        /// Its sources, in the order of their markers.
+        items: Vec<Citation>,
     },
     /// The turn failed or was stopped. Ends the turn.
     RunError(RunError),
@@ -117,6 +174,59 @@ words! {
         Unauthorized = "unauthorized",
         /// A fault of ours, or an answer that is no AG-UI.
         Internal = "internal",
+    }
+}
+
+words! {
+    /// Who runs a tool.
+    ToolSource {
+        /// The page.
+        Page = "page",
+        /// An MCP server.
+        Mcp = "mcp",
+        /// The runtime itself.
+        Builtin = "builtin",
+    }
+}
+
+words! {
+    /// A person's word about one call.
+    Decision {
+        /// This once.
+        AllowOnce = "allowOnce",
+        /// No.
+        Deny = "deny",
+    }
+}
+
+/// A source that an answer names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Citation {
+    /// How the answer refers to it, for example `[1]`.
+    pub marker: String,
+    /// Its title.
+    pub title: String,
+    /// Where it can be read; `http` and `https` only.
+    pub url: Option<String>,
+}
+
+impl Citation {
+    /// `{ marker, title, url? }`.
+    pub fn to_json(&self) -> Value {
+        let mut o = crate::object! { "marker": &self.marker, "title": &self.title };
+        o.insert_some("url", self.url.as_deref());
+        Value::Object(o)
+    }
+
+    /// Reads what [`to_json`](Self::to_json) writes; an address that is no web page is
+    /// left out.
+    pub fn from_json(value: &Value) -> Option<Citation> {
+        let url = value.str("url").filter(|u| u.starts_with("https://") || u.starts_with("http://"));
+        Some(Citation {
+            marker: value.str("marker")?.to_owned(),
+            title: value.str("title")?.to_owned(),
+            url: url.map(str::to_owned),
+        })
     }
 }
 
@@ -227,6 +337,11 @@ impl RuntimeEvent {
             RuntimeEvent::TextDelta { .. } => "text_delta",
             RuntimeEvent::ThinkingDelta { .. } => "thinking_delta",
             RuntimeEvent::ToolAnnounce { .. } => "tool_announce",
+            RuntimeEvent::ToolStart { .. } => "tool_start",
+            RuntimeEvent::ToolEnd { .. } => "tool_end",
+            RuntimeEvent::PermissionRequested { .. } => "permission_requested",
+            RuntimeEvent::PermissionResolved { .. } => "permission_resolved",
+            RuntimeEvent::Citations { .. } => "citations",
             RuntimeEvent::RunError(_) => "run_error",
             RuntimeEvent::Complete { .. } => "complete",
             RuntimeEvent::RunFinished { .. } => "run_finished",
@@ -238,6 +353,8 @@ impl RuntimeEvent {
     pub fn dom_name(&self) -> Option<&'static str> {
         match self {
             RuntimeEvent::TextDelta { .. } => Some("mindset:text-delta"),
+            RuntimeEvent::ToolStart { .. } => Some("mindset:tool-start"),
+            RuntimeEvent::ToolEnd { .. } => Some("mindset:tool-end"),
             RuntimeEvent::Complete { .. } => Some("mindset:complete"),
             _ => None,
         }
@@ -272,25 +389,65 @@ impl RuntimeEvent {
                 o.insert("content", content);
             }
             RuntimeEvent::ThinkingDelta { content } => o.insert("content", content),
-            RuntimeEvent::ToolAnnounce { tool_call_id, tool_name } => {
-                o.insert("toolCallId", tool_call_id);
-                o.insert("toolName", tool_name);
+            RuntimeEvent::ToolAnnounce { tool_call_id, tool_name, description } => {
+                named(&mut o, tool_call_id, tool_name);
+                o.insert_some("description", description.as_deref());
+            }
+            RuntimeEvent::ToolStart { tool_call_id, tool_name, source, server, description } => {
+                named(&mut o, tool_call_id, tool_name);
+                o.insert("source", source.as_str());
+                o.insert_some("server", server.as_deref());
+                o.insert_some("description", description.as_deref());
+            }
+            RuntimeEvent::ToolEnd { tool_call_id, tool_name, ok, description, error, duration_ms } => {
+                named(&mut o, tool_call_id, tool_name);
+                o.insert("ok", *ok);
+                o.insert_some("description", description.as_deref());
+                o.insert_some("error", error.as_deref());
+                o.insert("durationMs", *duration_ms);
+            }
+            RuntimeEvent::PermissionRequested { request_id, tool_call_id, tool_name, reason, tool_input } => {
+                o.insert("requestId", request_id);
+                named(&mut o, tool_call_id, tool_name);
+                o.insert("reason", reason);
+                o.insert_some("toolInput", tool_input.clone());
+            }
+            RuntimeEvent::PermissionResolved { request_id, decision } => {
+                o.insert("requestId", request_id);
+                o.insert("decision", decision.as_str());
+            }
+            RuntimeEvent::Citations { message_id, items } => {
+                o.insert("messageId", message_id);
+                let mut list = Vec::new();
+                for item in items {
+                    list.push(item.to_json());
+                }
+                o.insert("items", Value::Array(list));
             }
             RuntimeEvent::RunError(e) => e.write(&mut o),
-            RuntimeEvent::Complete { messages, conversation_id, bound, usage, .. } => {
-                let mut list = Vec::new();
-                for message in messages.get(from..).unwrap_or_default() {
-                    list.push(message.to_json());
-                }
-                o.insert("messages", Value::Array(list));
-                o.insert("conversationId", conversation_id);
-                o.insert_some("bound", bound.map(Bound::to_json));
-                o.insert_some("usage", usage.clone());
-            }
+            RuntimeEvent::Complete { .. } => self.complete(&mut o, from),
             RuntimeEvent::RunFinished { run_id } => o.insert("runId", run_id),
         }
         o
     }
+
+    /// The members of `complete`.
+    fn complete(&self, o: &mut Object, from: usize) {
+        let RuntimeEvent::Complete { messages, conversation_id, bound, usage, .. } = self else { return };
+        let mut list = Vec::new();
+        for message in messages.get(from..).unwrap_or_default() {
+            list.push(message.to_json());
+        }
+        o.insert("messages", Value::Array(list));
+        o.insert("conversationId", conversation_id);
+        o.insert_some("bound", bound.map(Bound::to_json));
+        o.insert_some("usage", usage.clone());
+    }
+}
+
+fn named(o: &mut Object, tool_call_id: &str, tool_name: &str) {
+    o.insert("toolCallId", tool_call_id);
+    o.insert("toolName", tool_name);
 }
 
 impl RunError {

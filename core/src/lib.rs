@@ -7,15 +7,24 @@
 //! Nothing here panics on any input.
 
 pub mod agui;
+pub mod awareness;
 pub mod error;
 pub mod event;
 pub mod json;
+pub mod passthrough;
 pub mod schema;
 pub mod session;
 pub mod sse;
 pub mod time;
 pub mod turn;
 pub mod view;
+
+#[cfg(test)]
+extern crate self as mindset_core;
+
+#[cfg(test)]
+#[path = "../tests/patterns/mod.rs"]
+mod patterns;
 
 /// Milliseconds since the Unix epoch, as the adapter's clock tells them.
 pub type Millis = u64;

@@ -5,12 +5,13 @@
 
 #[allow(dead_code, unused_imports)]
 mod pair;
+use pair::patterns::Plain;
 
 use mindset_core::agui::{Message, Role, RunAgentInput, Tool};
 use mindset_core::event::{MessageStatus, Reason};
 use mindset_core::session::{FetchPurpose, SendId, SendOptions, TurnStatus};
 use mindset_core::turn::{
-    Agent, Conversation, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelUsage, Output,
+    Agent, Conversation, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelUsage, Output, Ports,
     StoredCall, StoredMessage, StoredRole, Turn,
 };
 use pair::{Canned, Cut, Pair, ScriptedModel, check_request, config};
@@ -207,13 +208,15 @@ fn whatever_is_stored_takes_the_next_message() {
             messages: vec![Message::text("new", Role::User, "And now?")],
             ..RunAgentInput::default()
         };
-        let conversation = Conversation { id: "t".into(), messages };
+        let conversation = Conversation { id: "t".into(), messages, open_client: None };
         let mut n = 0;
         let ids = Box::new(move || {
             n += 1;
             format!("fresh{n}")
         });
-        let mut turn = Turn::start(input, Agent::default(), conversation, ids, 9).unwrap();
+        let mut turn =
+            Turn::start(input, Agent::default(), conversation, Ports { ids, patterns: Box::new(Plain) }, 9)
+                .unwrap();
         let request = std::iter::from_fn(|| turn.poll_output())
             .find_map(|output| if let Output::CallModel(request) = output { Some(request) } else { None });
         let request = request.unwrap_or_else(|| panic!("no model call, seed {seed}"));

@@ -15,6 +15,7 @@ mod error;
 mod ids;
 mod limiter;
 mod model;
+mod pattern;
 mod routes;
 mod run;
 mod serve;

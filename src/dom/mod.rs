@@ -156,6 +156,11 @@ fn apply(panel: &Panel, patch: &Patch) {
         Patch::AddMessage { id, role, text } => panel.add_message(id, role.as_str(), text),
         Patch::SetStatus { id, status } => panel.set_status(id, status.map(|status| status.as_str())),
         Patch::RemoveMessage { id } => panel.remove_message(id),
+        Patch::AddTool { .. }
+        | Patch::SetTool { .. }
+        | Patch::AddQuestion { .. }
+        | Patch::RemoveQuestion { .. }
+        | Patch::SetCitations { .. } => {}
         Patch::SetActivity(activity) => panel.set_activity(name(*activity)),
         Patch::SetNotice(notice) => show_notice(panel, notice.as_ref()),
         Patch::SetDisclosure(text) => panel.set_disclosure(text.as_deref()),

@@ -68,6 +68,9 @@ impl Attributes {
             agent_uid,
             page_auth,
             anonymous_key: None,
+            conversation_id: None,
+            extended_awareness: false,
+            can_ask: !self.headless,
             client_id: page::client_id(),
             timing: init.map_or_else(Timing::default, |init| init.timing),
         };

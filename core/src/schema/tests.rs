@@ -4,32 +4,9 @@
 
 use super::*;
 use crate::json::{Object, parse};
+use crate::patterns::Plain;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-
-/// An engine that knows plain text, `^` in front, and refuses `(`.
-struct Plain;
-
-struct Text(String);
-
-impl Pattern for Plain {
-    fn compile(&self, source: &str) -> Result<Box<dyn Matcher>, String> {
-        if source.contains('(') {
-            Err("unbalanced".to_owned())
-        } else {
-            Ok(Box::new(Text(source.to_owned())))
-        }
-    }
-}
-
-impl Matcher for Text {
-    fn is_match(&self, text: &str) -> bool {
-        match self.0.strip_prefix('^') {
-            Some(start) => text.starts_with(start),
-            None => text.contains(&self.0),
-        }
-    }
-}
 
 fn schema(text: &str) -> Result<Schema, SchemaError> {
     Schema::parse(&parse(text).unwrap(), &Plain)

@@ -31,6 +31,12 @@ pub struct Config {
     pub page_auth: bool,
     /// The anonymous key of an earlier page load of this tab, if there is one.
     pub anonymous_key: Option<String>,
+    /// The conversation to open: the one named by the page, or the one this tab had.
+    pub conversation_id: Option<String>,
+    /// Whether the page may set situational awareness of twice the usual size.
+    pub extended_awareness: bool,
+    /// Whether a person can be asked: a panel is drawn.
+    pub can_ask: bool,
     /// Random per page load, tells whose page tool a call is.
     pub client_id: String,
     /// Time constants.

@@ -52,6 +52,7 @@ impl Session {
                 self.out.runtime(RuntimeEvent::ToolAnnounce {
                     tool_call_id: event.str("toolCallId").to_owned(),
                     tool_name: event.str("toolCallName").to_owned(),
+                    description: None,
                 });
             }
             "RUN_FINISHED" => {

@@ -1,7 +1,9 @@
 //! What can happen to a session.
 
-use super::{Config, FetchFailure, FetchId, SendId, Token};
+use super::{Config, FetchFailure, FetchId, PageTool, SendId, Token, ToolRunId};
 use crate::error::ErrorInfo;
+use crate::event::Decision;
+use crate::json::Object;
 
 /// How a message is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +35,41 @@ pub enum Input<'a> {
     Retry {
         /// The adapter's own number for the promise to settle.
         id: SendId,
+    },
+    /// What the person is looking at: the JSON text of an object, as the page wrote it.
+    /// Counts from the next message on.
+    SetAwareness(&'a str),
+    /// The pass-through parameters, all of them. Count from the next tool call on.
+    SetPassthrough(Object),
+    /// The page's tools, all of them.
+    SetPageTools(Vec<PageTool>),
+    /// A handler has come to its end, answer to
+    /// [`Output::RunTool`](super::Output::RunTool).
+    ToolDone {
+        /// The running.
+        id: ToolRunId,
+        /// The result as JSON text, or what went wrong.
+        result: Result<String, String>,
+    },
+    /// What the person is asked, answer to [`Output::AskTool`](super::Output::AskTool).
+    ToolSentence {
+        /// The running.
+        id: ToolRunId,
+        /// The sentence, or why there is none.
+        sentence: Result<String, String>,
+    },
+    /// A person has decided about a call.
+    Decide {
+        /// The question.
+        request_id: &'a str,
+        /// The word.
+        decision: Decision,
+    },
+    /// Whether the page that left calls open is gone, answer to
+    /// [`Output::FindOwner`](super::Output::FindOwner).
+    Owner {
+        /// Nobody of that page is left.
+        gone: bool,
     },
     /// Try to start again now, without waiting for the back-off.
     Reconnect,

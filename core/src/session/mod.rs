@@ -23,6 +23,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod tool;
 mod transcript;
 mod turn;
 
@@ -32,6 +33,8 @@ pub use output::{
     DomEvent, FetchFailure, FetchId, FetchPurpose, FetchRequest, Output, SendId, TurnResult, TurnStatus,
 };
 
+pub use tool::{Confirm, PageTool, TOOL_TIMEOUT, ToolRun, ToolRunId};
+
 use std::fmt;
 
 use self::exchange::Arrival;
@@ -40,11 +43,15 @@ use self::queue::Kept;
 use self::state::State;
 use self::transcript::Transcript;
 use crate::event::ChatMessage;
+use crate::schema::Pattern;
 use crate::{Millis, NextId};
 
 /// One conversation as the browser sees it.
 pub struct Session {
     ids: Box<dyn NextId>,
+    /// Read by page tools.
+    #[allow(dead_code)]
+    patterns: Box<dyn Pattern>,
     out: Outbox,
     config: Config,
     token: Option<Token>,
@@ -67,9 +74,10 @@ impl fmt::Debug for Session {
 
 impl Session {
     /// A session that waits for [`Input::Start`].
-    pub fn new(ids: Box<dyn NextId>) -> Session {
+    pub fn new(ids: Box<dyn NextId>, patterns: Box<dyn Pattern>) -> Session {
         Session {
             ids,
+            patterns,
             out: Outbox::default(),
             config: Config::default(),
             token: None,
@@ -94,6 +102,13 @@ impl Session {
             Input::Token(result) => self.handle_token(result, now),
             Input::Send { id, text, options } => return self.handle_send(id, text, options, now),
             Input::Retry { id } => return self.handle_retry(id, now),
+            Input::SetAwareness(_)
+            | Input::SetPassthrough(_)
+            | Input::SetPageTools(_)
+            | Input::ToolDone { .. }
+            | Input::ToolSentence { .. }
+            | Input::Decide { .. }
+            | Input::Owner { .. } => {}
             Input::Reconnect => self.handle_reconnect(now),
             Input::Stop => self.handle_stop(now),
             Input::Head { fetch, status, content_type } => {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::{ToolRun, ToolRunId};
 use crate::error::ErrorInfo;
 use crate::event::{Bound, RuntimeEvent};
 use crate::json::Object;
@@ -32,6 +33,19 @@ pub enum Output {
     Event(DomEvent),
     /// Change the panel.
     Patch(Patch),
+    /// Run a handler of the page; comes back as `Input::ToolDone`.
+    RunTool(ToolRun),
+    /// Ask the page's function what the person is to be asked about this call; comes
+    /// back as `Input::ToolSentence`.
+    AskTool(ToolRun),
+    /// Tell a handler by its signal that nobody waits for it; nothing comes back.
+    AbortTool(ToolRunId),
+    /// Find out whether the page with this `clientId` is gone; comes back as
+    /// `Input::Owner`.
+    FindOwner(String),
+    /// Keep the conversation's id in sessionStorage, for this server, app and agent;
+    /// `None` forgets it.
+    StoreConversation(Option<String>),
     /// Settle the promise of a `sendMessage`.
     Settle {
         /// The promise.
@@ -52,6 +66,11 @@ impl fmt::Debug for Output {
             Output::Abort(id) => f.debug_tuple("Abort").field(id).finish(),
             Output::Event(event) => f.debug_tuple("Event").field(event).finish(),
             Output::Patch(patch) => f.debug_tuple("Patch").field(patch).finish(),
+            Output::RunTool(run) => f.debug_tuple("RunTool").field(run).finish(),
+            Output::AskTool(run) => f.debug_tuple("AskTool").field(run).finish(),
+            Output::AbortTool(id) => f.debug_tuple("AbortTool").field(id).finish(),
+            Output::FindOwner(id) => f.debug_tuple("FindOwner").field(id).finish(),
+            Output::StoreConversation(id) => f.debug_tuple("StoreConversation").field(id).finish(),
             Output::Settle { send, result } => {
                 f.debug_struct("Settle").field("send", send).field("result", result).finish()
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::event::MessageStatus;
+use crate::event::{Citation, MessageStatus};
 use crate::json::Object;
 use crate::{Millis, NextId};
 
@@ -16,6 +16,9 @@ pub struct Conversation {
     pub id: String,
     /// Messages, oldest first, tool messages and silent ones included.
     pub messages: Vec<StoredMessage>,
+    /// The `clientId` of the run that left the open calls; another client's results
+    /// for them count as "outcome unknown".
+    pub open_client: Option<String>,
 }
 
 impl Conversation {
@@ -76,6 +79,9 @@ pub struct StoredMessage {
     pub status: Option<MessageStatus>,
     /// Opaque provider state, goes back only to that provider.
     pub provider_state: Option<Object>,
+    /// What can be cited: of a tool message what it found, of an assistant message
+    /// what it names.
+    pub citations: Vec<Citation>,
     /// When it was stored.
     pub created_at: Millis,
 }
@@ -99,6 +105,7 @@ impl StoredMessage {
             call_id: None,
             status: None,
             provider_state: None,
+            citations: Vec::new(),
             created_at,
         }
     }

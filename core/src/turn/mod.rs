@@ -16,12 +16,16 @@ mod history;
 mod model;
 mod prompt;
 mod running;
+mod tool;
 mod tools;
 
 pub use conversation::{Conversation, StoredCall, StoredMessage, StoredRole};
 pub use model::{ModelCall, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelTool, ModelUsage};
+pub use tool::{ServerTool, Source, ToolOutcome, ToolRequest};
 
 use crate::agui::{Event, RunAgentInput};
+use crate::passthrough::Passthrough;
+use crate::schema::Pattern;
 use crate::{Millis, NextId};
 
 /// Limits of a turn; an agent's configuration sets its own.
@@ -42,7 +46,7 @@ impl Default for Bounds {
 }
 
 /// What the agent is, for one run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Agent {
     /// System prompt.
     pub instructions: String,
@@ -52,6 +56,23 @@ pub struct Agent {
     pub disclosure: Option<String>,
     /// Limits.
     pub bounds: Bounds,
+    /// What the runtime can run for the model in this run: the tools of the session's
+    /// MCP servers and its own.
+    pub tools: Vec<ServerTool>,
+}
+
+/// What the adapter lends a run.
+pub struct Ports {
+    /// Fresh ids.
+    pub ids: Box<dyn NextId + Send>,
+    /// Regular expressions for schemas.
+    pub patterns: Box<dyn Pattern + Send>,
+}
+
+impl std::fmt::Debug for Ports {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Ports")
+    }
 }
 
 /// Everything that can happen to a run.
@@ -59,6 +80,18 @@ pub struct Agent {
 pub enum Input {
     /// The model said something.
     Model(ModelEvent),
+    /// A tool of [`Output::CallTool`] is done.
+    Tool {
+        /// The call.
+        call_id: String,
+        /// What came of it.
+        outcome: ToolOutcome,
+        /// How long it ran, in milliseconds.
+        duration: u64,
+    },
+    /// The page set its pass-through parameters anew; they count from the next call
+    /// of a tool on.
+    Passthrough(Passthrough),
     /// Someone stops the run.
     Cancel,
     /// The runtime is shutting down, or something of it failed: end the run with
@@ -75,6 +108,10 @@ pub enum Output {
     CallModel(ModelRequest),
     /// Drop the running model call; nothing of it comes back.
     AbortModel,
+    /// Run a tool, beside those that run already; it comes back as [`Input::Tool`].
+    CallTool(ToolRequest),
+    /// Drop every tool that runs; nothing of them comes back.
+    AbortTools,
     /// Drop the stored message with this id and all that follow it.
     Truncate {
         /// The message.
@@ -117,10 +154,10 @@ impl Turn {
         input: RunAgentInput,
         agent: Agent,
         conversation: Conversation,
-        ids: Box<dyn NextId + Send>,
+        ports: Ports,
         now: Millis,
     ) -> Result<Turn, Refusal> {
-        running::Run::start(input, agent, conversation, ids, now).map(Turn)
+        running::Run::start(input, agent, conversation, ports, now).map(Turn)
     }
 
     /// Takes one input. Drain [`poll_output`](Self::poll_output) afterwards. After

@@ -2,6 +2,7 @@
 
 use crate::event::Reason;
 use crate::json::Object;
+use crate::passthrough::VisibleSchema;
 
 /// One model call. Everything of the conversation that the model may know is in
 /// here, and nothing else reaches it.
@@ -64,8 +65,8 @@ pub struct ModelTool {
     pub name: String,
     /// What it does.
     pub description: String,
-    /// JSON Schema with `type` and `properties` at the root.
-    pub parameters: Object,
+    /// What its arguments are, without what the page supplies.
+    pub parameters: VisibleSchema,
 }
 
 /// A piece of a model's answer, as the provider adapters tell it. After

@@ -9,6 +9,7 @@ use crate::json::Object;
 use crate::object;
 use crate::{Millis, NextId};
 
+use super::Ports;
 use super::accept::{Accepted, accept};
 use super::answer::Answer;
 use super::calls::{Call, CallIds};
@@ -46,9 +47,10 @@ impl Run {
         input: RunAgentInput,
         agent: Agent,
         conversation: Conversation,
-        mut ids: Box<dyn NextId + Send>,
+        ports: Ports,
         now: Millis,
     ) -> Result<Run, Refusal> {
+        let Ports { mut ids, patterns: _ } = ports;
         prompt::check_context(&input.context)?;
         let tools = tools::model_tools(&input.tools)?;
         let Accepted { truncate, stored, new } = accept(&input, conversation, &mut *ids, now)?;
@@ -94,6 +96,7 @@ impl Run {
                 self.emit_all(bodies, now);
                 self.answer = Some(answer);
             }
+            Input::Tool { .. } | Input::Passthrough(_) => self.answer = Some(answer),
             Input::Cancel => self.cut(answer, Cut::Cancelled, now),
             Input::Fail(error) => {
                 self.outputs.push_back(Output::AbortModel);

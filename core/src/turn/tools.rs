@@ -7,6 +7,7 @@ use crate::error::{ErrorCode, ErrorInfo};
 use crate::json::{Object, Value};
 
 use super::{ModelTool, Refusal};
+use crate::passthrough::VisibleSchema;
 
 /// Tools in one run.
 const MAX_TOOLS: usize = 128;
@@ -47,7 +48,7 @@ pub(super) fn model_tools(tools: &[Tool]) -> Result<Vec<ModelTool>, Refusal> {
         out.push(ModelTool {
             name: tool.name.clone(),
             description: tool.description.clone(),
-            parameters: root_schema(i, tool.parameters.as_ref())?,
+            parameters: VisibleSchema::as_given(&root_schema(i, tool.parameters.as_ref())?),
         });
     }
     Ok(out)
@@ -75,26 +76,15 @@ fn check_name(i: usize, name: &str) -> Result<(), Refusal> {
     )))
 }
 
-/// Some providers refuse a root without `type` and `properties`, and the refusal
-/// takes the whole request down.
+/// A schema's root; a tool without one takes anything.
 fn root_schema(i: usize, parameters: Option<&Value>) -> Result<Object, Refusal> {
-    let mut schema = match parameters {
-        None | Some(Value::Null | Value::Bool(_)) => Object::new(),
-        Some(Value::Object(schema)) => schema.clone(),
+    match parameters {
+        None | Some(Value::Null | Value::Bool(_)) => Ok(Object::new()),
+        Some(Value::Object(schema)) => Ok(schema.clone()),
         Some(other) => {
-            return Err(refusal(format!(
-                "tools[{i}].parameters must be a JSON Schema object, not {}.",
-                other.kind()
-            )));
+            Err(refusal(format!("tools[{i}].parameters must be a JSON Schema object, not {}.", other.kind())))
         }
-    };
-    if schema.str("type") != Some("object") {
-        schema.insert("type", "object");
     }
-    if !schema.get("properties").is_some_and(Value::is_object) {
-        schema.insert("properties", Object::new());
-    }
-    Ok(schema)
 }
 
 fn refusal(message: String) -> Refusal {
@@ -129,7 +119,7 @@ mod tests {
             ),
         ] {
             let tools = model_tools(&[tool("t", given)]).unwrap();
-            assert_eq!(tools[0].parameters.to_string(), expected);
+            assert_eq!(tools[0].parameters.as_object().to_string(), expected);
         }
     }
 

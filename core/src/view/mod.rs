@@ -1,7 +1,7 @@
 //! What the chat panel must change, as data. The session decides, the DOM adapter
 //! carries out; a page without a panel drops them.
 
-use crate::event::{Author, MessageStatus};
+use crate::event::{Author, Citation, MessageStatus};
 
 /// One change of the chat panel. Rows are named by message id and stay in the
 /// order in which they were added.
@@ -37,6 +37,45 @@ pub enum Patch {
         /// The message.
         id: String,
     },
+    /// Adds a line about a tool call at the end.
+    AddTool {
+        /// The call.
+        id: String,
+        /// How it stands.
+        state: ToolState,
+        /// What it does, for people.
+        label: String,
+    },
+    /// Changes the line about a tool call.
+    SetTool {
+        /// The call.
+        id: String,
+        /// How it stands.
+        state: ToolState,
+        /// What it did, for people.
+        label: String,
+    },
+    /// Asks the person, at the end: a card with the buttons "Allow" and "Deny".
+    AddQuestion {
+        /// Names the question.
+        id: String,
+        /// The question.
+        text: String,
+        /// Names and values of the arguments, what the page supplies masked.
+        details: Vec<(String, String)>,
+    },
+    /// The question is answered or no longer open: its card goes.
+    RemoveQuestion {
+        /// The question.
+        id: String,
+    },
+    /// Shows the sources under a message.
+    SetCitations {
+        /// The message.
+        id: String,
+        /// In the order of their markers.
+        items: Vec<Citation>,
+    },
     /// What the agent is doing.
     SetActivity(Activity),
     /// Shows a notice under the last row, instead of the one before; `None` takes
@@ -45,6 +84,21 @@ pub enum Patch {
     /// The agent behind the conversation says of itself that it is no AI but a
     /// demonstration; shown as long as the conversation is open.
     SetDisclosure(Option<String>),
+}
+
+/// How a tool call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolState {
+    /// It waits for the person's word.
+    Asking,
+    /// It runs.
+    Running,
+    /// It did what it should.
+    Done,
+    /// It failed.
+    Failed,
+    /// It was denied or stopped before its end.
+    Stopped,
 }
 
 /// What the agent is doing, for the indicator and the composer's button.

@@ -1,13 +1,17 @@
 //! One turn without a browser: inputs in, everything that came out kept and held
 //! to the rules every turn has to keep.
 
+#[path = "../patterns/mod.rs"]
+mod patterns;
+
 use mindset_core::NextId;
 use mindset_core::agui::{Body, Event, Message, Order, Role, RunAgentInput, Tool};
 use mindset_core::json::{Object, Value};
 use mindset_core::turn::{
-    Agent, Conversation, Input, ModelEvent, ModelFailure, ModelRequest, Output, Refusal, RunState,
+    Agent, Conversation, Input, ModelEvent, ModelFailure, ModelRequest, Output, Ports, Refusal, RunState,
     StoredMessage, Turn,
 };
+use patterns::Plain;
 
 pub struct Bench {
     pub turn: Turn,
@@ -80,8 +84,9 @@ impl Bench {
 
     pub fn with(input: RunAgentInput, agent: Agent, stored: Vec<StoredMessage>) -> Result<Bench, Refusal> {
         let ids = ids(&format!("{}-", input.run_id));
-        let conversation = Conversation { id: input.thread_id.clone(), messages: stored.clone() };
-        let turn = Turn::start(input, agent, conversation, ids, 1_000)?;
+        let conversation =
+            Conversation { id: input.thread_id.clone(), messages: stored.clone(), open_client: None };
+        let turn = Turn::start(input, agent, conversation, Ports { ids, patterns: Box::new(Plain) }, 1_000)?;
         let mut bench = Bench {
             turn,
             now: 1_000,
@@ -115,6 +120,7 @@ impl Bench {
             match output {
                 Output::CallModel(request) => self.requests.push(request),
                 Output::AbortModel => self.aborted += 1,
+                Output::CallTool(_) | Output::AbortTools => panic!("this run has no tools"),
                 Output::Truncate { from } => {
                     let at = self.store.iter().position(|m| m.id == from).unwrap();
                     self.store.truncate(at);

@@ -7,6 +7,8 @@ mod check;
 mod model;
 mod network;
 mod page;
+#[path = "../patterns/mod.rs"]
+pub mod patterns;
 mod server;
 
 pub use model::{ScriptedModel, Step, call, check_request, text};

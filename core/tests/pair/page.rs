@@ -1,5 +1,6 @@
 //! A page: a session, and everything its listeners got.
 
+use super::patterns::Plain;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mindset_core::session::{DomEvent, FetchId, Output, SendId, Session, TurnResult};
@@ -35,7 +36,7 @@ impl Page {
             format!("p{number}-{n}")
         };
         Page {
-            session: Session::new(Box::new(ids)),
+            session: Session::new(Box::new(ids), Box::new(Plain)),
             events: Vec::new(),
             patches: Vec::new(),
             anonymous_key: None,

@@ -10,13 +10,14 @@ use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::json::{Value, parse};
 use mindset_core::session::{FetchFailure, FetchId, FetchPurpose, FetchRequest};
 use mindset_core::turn::{
-    Agent, Conversation, Input, ModelEvent, Output, RunState, StoredMessage, StoredRole, Turn,
+    Agent, Conversation, Input, ModelEvent, Output, Ports, RunState, StoredMessage, StoredRole, Turn,
 };
 use mindset_core::{object, sse};
 
 use super::model::ScriptedModel;
 use super::network::{Network, Reader};
 use super::page::line;
+use super::patterns::Plain;
 use super::{Effect, Part};
 
 /// Where the server lives.
@@ -248,13 +249,19 @@ impl Server {
         let (id, thread) = (input.run_id.clone(), input.thread_id.clone());
         input.tools.extend(self.tools.iter().cloned());
         let messages = self.store.get(&thread).cloned().unwrap_or_default();
-        let conversation = Conversation { id: thread.clone(), messages };
+        let conversation = Conversation { id: thread.clone(), messages, open_client: None };
         let (mut n, prefix) = (0, format!("{id}-s"));
         let ids = Box::new(move || {
             n += 1;
             format!("{prefix}{n}")
         });
-        let turn = Turn::start(input, self.agent.clone(), conversation, ids, now)?;
+        let turn = Turn::start(
+            input,
+            self.agent.clone(),
+            conversation,
+            Ports { ids, patterns: Box::new(Plain) },
+            now,
+        )?;
         let run = Run {
             turn: Some(turn),
             thread,
@@ -323,6 +330,7 @@ impl Server {
                     }
                 }
                 Output::AbortModel => run.call += 1,
+                Output::CallTool(_) | Output::AbortTools => panic!("this server has no tools"),
                 Output::Truncate { from } => {
                     let at = stored.iter().position(|m| m.id == from).expect("a stored message");
                     stored.truncate(at);

@@ -46,7 +46,7 @@ impl OpenAi {
             .iter()
             .map(|t| {
                 let function = object! {
-                    "name": &t.name, "description": &t.description, "parameters": t.parameters.clone(),
+                    "name": &t.name, "description": &t.description, "parameters": t.parameters.as_object().clone(),
                 };
                 object! { "type": "function", "function": function }
             })

@@ -5,6 +5,7 @@
 use super::*;
 use mindset_core::event::Reason;
 use mindset_core::json;
+use mindset_core::passthrough::VisibleSchema;
 use mindset_core::turn::{ModelCall, ModelTool};
 
 use super::super::http::{MAX_EVENT, Reading};
@@ -274,8 +275,11 @@ fn the_body() {
         idle_timeout: std::time::Duration::from_secs(1),
         delay: std::time::Duration::ZERO,
     };
-    let tool =
-        ModelTool { name: "t".into(), description: "d".into(), parameters: object! { "type": "object" } };
+    let tool = ModelTool {
+        name: "t".into(),
+        description: "d".into(),
+        parameters: VisibleSchema::as_given(&object! { "type": "object" }),
+    };
     let call = ModelCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };
     let request = ModelRequest {
         model: "small".into(),

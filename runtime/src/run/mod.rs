@@ -13,7 +13,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use mindset_core::agui::RunAgentInput;
 use mindset_core::error::ErrorCode;
-use mindset_core::turn::{self, Conversation, RunState, Turn};
+use mindset_core::turn::{self, Conversation, Ports, RunState, Turn};
 use tokio::sync::mpsc;
 
 use crate::auth::User;
@@ -22,6 +22,7 @@ use crate::config::Agent;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::model::Model;
+use crate::pattern::Patterns;
 use crate::store::{ConversationRow, RunStatus, Store};
 
 /// What can be said to a running run.
@@ -132,15 +133,17 @@ impl Runs {
             Some(row) => self.store.messages(row.key).await?,
             None => Vec::new(),
         };
-        let conversation = Conversation { id: thread.to_owned(), messages };
+        let conversation = Conversation { id: thread.to_owned(), messages, open_client: None };
         let agent = turn::Agent {
             instructions: order.agent.instructions,
             model: order.model.shown_name().to_owned(),
             disclosure: order.model.disclosure().map(str::to_owned),
             bounds: order.agent.bounds,
+            tools: Vec::new(),
         };
         let (thread, run_id) = (thread.to_owned(), order.input.run_id.clone());
-        let turn = Turn::start(order.input, agent, conversation, Box::new(ids::uuid), clock::now())?;
+        let ports = Ports { ids: Box::new(ids::uuid), patterns: Box::new(Patterns) };
+        let turn = Turn::start(order.input, agent, conversation, ports, clock::now())?;
         let row = match row {
             Some(row) => row,
             None => self.new_conversation(user, &thread, &order.agent.uid).await?,
@@ -262,7 +265,7 @@ impl Runs {
             return Ok(stored.status);
         }
         let messages = self.store.messages(stored.conversation_key).await?;
-        let conversation = Conversation { id: stored.conversation, messages };
+        let conversation = Conversation { id: stored.conversation, messages, open_client: None };
         let closed = conversation.cancel_open_calls(run_id, &mut ids::uuid, clock::now());
         self.store.append(stored.conversation_key, &closed).await?;
         self.store.end_run(user, run_id, RunState::Cancelled).await?;

@@ -95,6 +95,8 @@ impl Task {
             match output {
                 Output::CallModel(request) => self.answer = Some(self.start.model.call(request)),
                 Output::AbortModel => self.answer = None,
+                // No tools are offered yet, so none is called.
+                Output::CallTool(_) | Output::AbortTools => {}
                 Output::Truncate { from } if !self.broken => store.truncate(key, &from).await?,
                 Output::Store(messages) if !self.broken => store.append(key, &messages).await?,
                 Output::Truncate { .. } | Output::Store(_) => {}

@@ -20,6 +20,7 @@ pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
     };
     let status: Option<String> = row.try_get("status")?;
     Ok(StoredMessage {
+        citations: Vec::new(),
         id: row.try_get("id")?,
         run_id: row.try_get("run_id")?,
         role: word(row.try_get("role")?, StoredRole::parse)?,

@@ -46,7 +46,11 @@ impl Bench {
             count += 1;
             format!("id{count}")
         };
-        Bench { session: Session::new(Box::new(ids)), now: T0, out: Vec::new() }
+        Bench {
+            session: Session::new(Box::new(ids), Box::new(crate::patterns::Plain)),
+            now: T0,
+            out: Vec::new(),
+        }
     }
 
     /// Started, signed in and idle.

@@ -18,9 +18,11 @@ pub(super) struct Filled {
 /// Reads the arguments of `tool` out of `text`.
 pub(super) fn fill(tool: &ModelTool, text: &str) -> Filled {
     let empty = Object::new();
-    let properties = tool.parameters.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    let properties =
+        tool.parameters.as_object().get("properties").and_then(Value::as_object).unwrap_or(&empty);
     let required: Vec<&str> = tool
         .parameters
+        .as_object()
         .get("required")
         .and_then(Value::as_array)
         .unwrap_or_default()
@@ -209,10 +211,15 @@ fn quoted(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mindset_core::passthrough::VisibleSchema;
 
     fn filled(schema: &str, text: &str) -> (String, Vec<String>) {
         let parameters = json::parse(schema).unwrap().as_object().unwrap().clone();
-        let tool = ModelTool { name: "t".into(), description: String::new(), parameters };
+        let tool = ModelTool {
+            name: "t".into(),
+            description: String::new(),
+            parameters: VisibleSchema::as_given(&parameters),
+        };
         let filled = fill(&tool, text);
         (filled.arguments.to_string(), filled.missing)
     }

@@ -95,7 +95,7 @@ fn pick<'t>(tools: &'t [ModelTool], text: &str) -> Option<&'t ModelTool> {
 fn score(tool: &ModelTool, text: &str, said: &[String]) -> usize {
     let shared = |of: &str| telling(of).iter().filter(|w| said.contains(w)).count();
     let mut score = 3 * shared(&tool.name) + shared(&tool.description);
-    let properties = tool.parameters.get("properties").and_then(Value::as_object);
+    let properties = tool.parameters.as_object().get("properties").and_then(Value::as_object);
     for (name, schema) in properties.into_iter().flat_map(|p| p.iter()) {
         score += shared(name);
         let values =
@@ -110,7 +110,7 @@ fn call_or_ask(tool: &ModelTool, text: &str) -> Reply {
     if filled.missing.is_empty() {
         return Reply::Call { tool: tool.name.clone(), arguments: filled.arguments.to_string() };
     }
-    let properties = tool.parameters.get("properties");
+    let properties = tool.parameters.as_object().get("properties");
     let wanted: Vec<String> = filled
         .missing
         .iter()
@@ -204,10 +204,15 @@ fn small_talk(text: &str) -> String {
 mod tests {
     use super::*;
     use mindset_core::json;
+    use mindset_core::passthrough::VisibleSchema;
 
     fn tool(name: &str, description: &str, schema: &str) -> ModelTool {
         let parameters = json::parse(schema).unwrap().as_object().unwrap().clone();
-        ModelTool { name: name.into(), description: description.into(), parameters }
+        ModelTool {
+            name: name.into(),
+            description: description.into(),
+            parameters: VisibleSchema::as_given(&parameters),
+        }
     }
 
     fn request(messages: Vec<ModelMessage>) -> ModelRequest {
