@@ -14,6 +14,7 @@ use crate::routes;
 use crate::run::Runs;
 use crate::serve;
 use crate::store::{OpenError, Store};
+use crate::tools::Tools;
 
 /// How long runs may take to end when the server goes down.
 const RUNS_PATIENCE: Duration = Duration::from_secs(3);
@@ -49,10 +50,11 @@ impl App {
                 store.token_secret().await.map_err(|e| OpenError(format!("The database failed: {e}.")))?
             }
         };
+        let tools = Arc::new(Tools {});
         Ok(App(Arc::new(Inner {
             tokens: Tokens::new(&secret, config.server.token_lifetime),
             models: Models::new(&config, env),
-            runs: Arc::new(Runs::new(store.clone(), config.server.log_keep)),
+            runs: Arc::new(Runs::new(store.clone(), tools, &config)),
             limiter: Limiter::new(config.server.anonymous_per_minute),
             assets: Assets::new(config.server.assets.clone()),
             store,

@@ -37,6 +37,11 @@ pub(crate) fn hash(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, bytes))
 }
 
+/// SHA-256 as hexadecimal digits.
+pub(crate) fn hash_hex(bytes: &[u8]) -> String {
+    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

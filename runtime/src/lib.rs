@@ -11,6 +11,7 @@ mod client;
 mod clock;
 pub mod config;
 mod cors;
+mod dev;
 mod error;
 mod ids;
 mod limiter;
@@ -20,6 +21,7 @@ mod routes;
 mod run;
 mod serve;
 mod store;
+mod tools;
 
 pub use app::App;
 pub use model::DISCLOSURE;

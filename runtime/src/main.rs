@@ -5,17 +5,22 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use mindset_runtime::App;
-use mindset_runtime::config::{self, Config, Environment};
+use mindset_runtime::config::{self, Config, Environment, LogLevel};
 use tokio::net::TcpListener;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 const HELP: &str = "\
 mindset-runtime: the agent runtime of mindset-agent
 
-Usage: mindset-runtime [--config FILE] [--check-config]
+Usage: mindset-runtime [--config FILE] [--check-config] [--dev]
 
   --config FILE    the configuration, `mindset.toml` unless named
   --check-config   print the merged configuration, secrets given as their length,
                    or everything that is wrong with it, and stop
+  --dev            keep in memory what models and tools were told of late, for the page
+                   that shows it; on loopback addresses only
   --version        print the version and stop
   --help           print this and stop
 
@@ -27,6 +32,7 @@ MINDSET__SERVER__LISTEN=127.0.0.1:9000. runtime/mindset.example.toml explains al
 struct Options {
     config: PathBuf,
     check: bool,
+    dev: bool,
 }
 
 fn main() -> ExitCode {
@@ -38,7 +44,7 @@ fn main() -> ExitCode {
     let env: Environment = std::env::vars_os()
         .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
         .collect();
-    let config = match config::load(&options.config, &env) {
+    let mut config = match config::load(&options.config, &env) {
         Ok(config) => config,
         Err(faults) => {
             let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
@@ -49,6 +55,14 @@ fn main() -> ExitCode {
         print!("{}", config.to_toml());
         return ExitCode::SUCCESS;
     }
+    if options.dev && !config.server.listen.ip().is_loopback() {
+        return fail(&format!(
+            "--dev shows what models were told, so it works on this computer only, not on {}. \
+             Leave it out, or set server.listen to 127.0.0.1.",
+            config.server.listen
+        ));
+    }
+    config.dev = options.dev;
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("The system gives no threads ({error}). Close other programs.")),
@@ -66,13 +80,14 @@ fn fail(problem: &str) -> ExitCode {
 
 /// `None`: answered already.
 fn options(mut args: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<Options>, String> {
-    let mut options = Options { config: "mindset.toml".into(), check: false };
+    let mut options = Options { config: "mindset.toml".into(), check: false, dev: false };
     while let Some(arg) = args.next() {
         match arg.to_str() {
             Some("--config") => {
                 options.config = args.next().ok_or("--config needs a file name after it.")?.into();
             }
             Some("--check-config") => options.check = true,
+            Some("--dev") => options.dev = true,
             Some("--version" | "-V") => {
                 println!("mindset-runtime {}", env!("CARGO_PKG_VERSION"));
                 return Ok(None);
@@ -87,9 +102,22 @@ fn options(mut args: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<
     Ok(Some(options))
 }
 
+/// Our own code logs at the level of the configuration, others' only what is wrong: what
+/// they would tell beyond that could hold headers and bodies.
+fn log_to_stderr(level: LogLevel) {
+    let others = level.filter().min(LevelFilter::WARN);
+    let own = ["mindset_runtime", "mindset_core"].map(|target| (target, level.filter()));
+    let targets = Targets::new().with_default(others).with_targets(own);
+    let lines = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .with_max_level(LevelFilter::TRACE);
+    lines.finish().with(targets).init();
+}
+
 async fn serve(config: Config, env: Environment) -> Result<(), String> {
-    let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(colours).with_target(false).init();
+    log_to_stderr(config.server.log);
     let address = config.server.listen;
     let listener = TcpListener::bind(address).await.map_err(|error| {
         let remedy = "End the other program or choose another port with MINDSET__SERVER__LISTEN.";

@@ -164,7 +164,7 @@ async fn an_anonymous_token_opens_no_closed_agent() {
     for (agent, expected) in [
         ("closed", (403, "anonymous-denied")),
         ("nobody", (404, "agent-not-found")),
-        ("demo::s1", (404, "agent-not-found")),
+        ("demo::s1", (403, "anonymous-denied")),
     ] {
         let path = format!("/v1/agents/{agent}/runs");
         let (status, code) = server.post(&path, &input("r", "t", "hi")).bearer(&token).send().await.error();

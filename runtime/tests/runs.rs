@@ -309,3 +309,55 @@ async fn a_run_id_belongs_to_its_agent() {
     let posted = server.post("/v1/agents/slow/runs", &input("r1", "t1", "hello")).bearer(&token);
     assert_eq!(posted.send().await.error(), (409, "conflict".into()));
 }
+
+const PAGE_TOOL: &str =
+    r#""tools":[{"name":"list_orders","description":"Lists orders","parameters":{"type":"object"}}]"#;
+
+#[tokio::test]
+async fn open_calls_name_the_page_they_wait_for() {
+    let server = Server::start().await;
+    let (token, _) = server.anonymous().await;
+    for (run, props, client) in
+        [("r1", r#"{"mindset":{"clientId":"page-1"}}"#, Some("page-1")), ("r2", "{}", None)]
+    {
+        let body = input(run, run, "list my orders")
+            .replace(r#""tools":[]"#, PAGE_TOOL)
+            .replace(r#""forwardedProps":{}"#, &format!(r#""forwardedProps":{props}"#));
+        events(server.post("/v1/agents/demo/runs", &body).bearer(&token).open().await).await;
+        let conversation = server.conversation(&token, run).await.body;
+        let open = conversation.get("openCalls").and_then(Value::as_array).unwrap();
+        assert_eq!((open.len(), open[0].str("clientId")), (1, client), "{conversation}");
+        assert_eq!((open[0].str("toolName"), open[0].str("runId")), (Some("list_orders"), Some(run)));
+    }
+}
+
+#[tokio::test]
+async fn a_running_run_takes_new_passthrough_parameters() {
+    let server = Server::start().await;
+    let (token, _) = server.anonymous().await;
+    let (other, _) = server.anonymous().await;
+    let put = async |token: &str, run: &str, body: &str| {
+        let request = server.request("PUT", &format!("/v1/runs/{run}/passthrough-params"));
+        request.header("content-type", "application/json").bearer(token).body(body).send().await
+    };
+    let values = r#"{"passthroughParams":{"tool.a":1,"b":{"c":"x"}}}"#;
+    assert_eq!(put(&token, "r1", values).await.error(), (404, "not-found".into()));
+    let running = server.run(&token, "slow", ("r1", "t1"), "hello").await;
+    let taken = put(&token, "r1", values).await;
+    assert_eq!((taken.status, taken.text.as_str()), (204, ""));
+    assert_eq!(put(&token, "r1", r#"{"passthroughParams":{}}"#).await.status, 204);
+    assert_eq!(put(&other, "r1", values).await.error(), (404, "not-found".into()));
+    for body in [
+        "{}",
+        r#"{"passthroughParams":[]}"#,
+        r#"{"passthroughParams":{"__proto__":1}}"#,
+        r#"{"passthroughParams":{"t.constructor":1}}"#,
+        r#"{"passthroughParams":{"uploaded_file_urls":[]}}"#,
+    ] {
+        assert_eq!(put(&token, "r1", body).await.error(), (422, "invalid-request".into()), "{body}");
+    }
+    let large = format!(r#"{{"passthroughParams":{{"x":"{}"}}}}"#, "y".repeat(4 * 1024 * 1024));
+    assert_eq!(put(&token, "r1", &large).await.error(), (413, "passthrough-too-large".into()));
+    events(running).await;
+    assert_eq!(put(&token, "r1", values).await.error(), (404, "not-found".into()));
+}

@@ -3,14 +3,18 @@
 //! Reading finds all faults at once, each with its place, what is wrong and the
 //! remedy. Values from the environment win over the file.
 
+mod contexts;
 mod env;
+mod log;
 mod network;
 mod print;
 mod read;
 mod reader;
 mod value;
 
+pub use contexts::Context;
 pub use env::Environment;
+pub use log::LogLevel;
 pub use network::Network;
 pub(crate) use read::default_base_url;
 pub use read::{Fault, load, load_text};
@@ -31,6 +35,9 @@ pub struct Config {
     pub models: Vec<ModelConfig>,
     /// The applications.
     pub apps: Vec<App>,
+    /// Whether what models and tools were told is kept for a while to be looked at.
+    /// From the command line only, and for loopback addresses only.
+    pub dev: bool,
 }
 
 /// `[server]`.
@@ -58,6 +65,8 @@ pub struct Server {
     pub trusted_proxies: Vec<Network>,
     /// How long a request may take to arrive: its head, and its body.
     pub request_timeout: Duration,
+    /// What is logged of our own code; of others' only warnings and errors are.
+    pub log: LogLevel,
 }
 
 /// `[models.NAME]`.
@@ -114,6 +123,8 @@ pub struct App {
     pub origins: Vec<Origin>,
     /// Whether callers without an `Origin` header may be anonymous.
     pub allow_no_origin: bool,
+    /// What agents can search.
+    pub contexts: Vec<Context>,
     /// Its agents.
     pub agents: Vec<Agent>,
 }
@@ -143,8 +154,17 @@ pub struct Agent {
     pub model: String,
     /// Whether users without a token of their own may talk to it.
     pub anonymous: bool,
+    /// The contexts it may search.
+    pub contexts: Vec<String>,
     /// Limits of a turn.
     pub bounds: Bounds,
+}
+
+impl Agent {
+    /// The uids of the MCP servers it may call.
+    pub(crate) fn mcpservers(&self) -> &[String] {
+        &[]
+    }
 }
 
 impl Config {

@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use super::value::print_duration;
-use super::{Agent, App, Config, ModelConfig, Provider, Secret, Server};
+use super::{Agent, App, Config, Context, ModelConfig, Provider, Secret, Server};
 
 pub(super) fn to_toml(config: &Config) -> String {
     let mut root = Table::new();
@@ -33,6 +33,7 @@ fn server(s: &Server) -> Table {
     t.insert("anonymous_per_minute".into(), integer(s.anonymous_per_minute));
     t.insert("trusted_proxies".into(), texts(s.trusted_proxies.iter().map(ToString::to_string)));
     put(&mut t, "request_timeout", print_duration(s.request_timeout));
+    put(&mut t, "log", s.log.as_str());
     t
 }
 
@@ -61,7 +62,24 @@ fn app(a: &App) -> Table {
     t.insert("api_keys".into(), texts(a.api_keys.iter().map(Secret::to_string)));
     t.insert("origins".into(), texts(a.origins.iter().map(|o| o.as_str().to_owned())));
     t.insert("allow_no_origin".into(), Value::Boolean(a.allow_no_origin));
+    if !a.contexts.is_empty() {
+        t.insert(
+            "contexts".into(),
+            Value::Array(a.contexts.iter().map(|x| Value::Table(context(x))).collect()),
+        );
+    }
     t.insert("agents".into(), Value::Array(a.agents.iter().map(|x| Value::Table(agent(x))).collect()));
+    t
+}
+
+fn context(c: &Context) -> Table {
+    let mut t = Table::new();
+    put(&mut t, "uid", c.uid.as_str());
+    put(&mut t, "title", c.title.as_str());
+    t.insert("files".into(), texts(c.files.iter().cloned()));
+    if let Some(base_url) = &c.base_url {
+        put(&mut t, "base_url", masked(base_url));
+    }
     t
 }
 
@@ -72,6 +90,9 @@ fn agent(a: &Agent) -> Table {
     put(&mut t, "instructions", a.instructions.as_str());
     put(&mut t, "model", a.model.as_str());
     t.insert("anonymous".into(), Value::Boolean(a.anonymous));
+    if !a.contexts.is_empty() {
+        t.insert("contexts".into(), texts(a.contexts.iter().cloned()));
+    }
     let mut bounds = Table::new();
     bounds.insert("steps".into(), integer(a.bounds.steps));
     put(&mut bounds, "deadline", print_duration(std::time::Duration::from_millis(a.bounds.deadline)));

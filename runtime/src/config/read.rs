@@ -10,7 +10,7 @@ use toml::Table;
 use super::env::{Environment, overlay};
 use super::reader::{Node, Reader};
 use super::value::Origin;
-use super::{Agent, App, Config, ModelConfig, Network, Provider, Server};
+use super::{Agent, App, Config, Context, ModelConfig, Network, Provider, Server};
 
 /// One thing that is wrong with the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
             self.fault("apps", "no app is defined", "add an [[apps]] table with a uid and an agent");
         }
         self.unique("apps", apps.iter().map(|a| a.uid.as_str()));
-        Config { server, models, apps }
+        Config { server, models, apps, dev: false }
     }
 
     fn server(&mut self, node: &Node<'_>) -> Server {
@@ -104,6 +104,7 @@ impl<'a> Reader<'a> {
                 "anonymous_per_minute",
                 "trusted_proxies",
                 "request_timeout",
+                "log",
             ],
         );
         let hour = Duration::from_secs(3600);
@@ -124,6 +125,7 @@ impl<'a> Reader<'a> {
             anonymous_per_minute: self.number(node, "anonymous_per_minute").unwrap_or(120),
             trusted_proxies: self.networks(node, "trusted_proxies"),
             request_timeout: self.duration(node, "request_timeout", Duration::from_secs(30)),
+            log: self.log_level(node),
         };
         if server.token_secret.as_ref().is_some_and(|s| s.expose().len() < 32) {
             let path = node.path("token_secret");
@@ -202,7 +204,7 @@ impl<'a> Reader<'a> {
     }
 
     fn app(&mut self, node: &Node<'a>, models: &[ModelConfig]) -> App {
-        self.known(node, &["uid", "api_keys", "origins", "allow_no_origin", "agents"]);
+        self.known(node, &["uid", "api_keys", "origins", "allow_no_origin", "contexts", "agents"]);
         let uid = self.uid(node);
         let mut api_keys = Vec::new();
         for text in self.list(node, "api_keys") {
@@ -219,18 +221,19 @@ impl<'a> Reader<'a> {
                 }
             }
         }
+        let contexts = self.contexts(node);
         let nodes = self.tables(node, "agents");
-        let agents: Vec<Agent> = nodes.iter().map(|agent| self.agent(agent, models)).collect();
+        let agents: Vec<Agent> = nodes.iter().map(|agent| self.agent(agent, models, &contexts)).collect();
         if agents.is_empty() {
             self.fault(&node.path("agents"), "the app has no agent", "add an [[apps.agents]] table below it");
         }
         self.unique(&node.path("agents"), agents.iter().map(|a| a.uid.as_str()));
         let allow_no_origin = self.boolean(node, "allow_no_origin").unwrap_or(false);
-        App { uid, api_keys, origins, allow_no_origin, agents }
+        App { uid, api_keys, origins, allow_no_origin, contexts, agents }
     }
 
-    fn agent(&mut self, node: &Node<'a>, models: &[ModelConfig]) -> Agent {
-        self.known(node, &["uid", "name", "instructions", "model", "anonymous", "bounds"]);
+    fn agent(&mut self, node: &Node<'a>, models: &[ModelConfig], contexts: &[Context]) -> Agent {
+        self.known(node, &["uid", "name", "instructions", "model", "anonymous", "contexts", "bounds"]);
         let uid = self.uid(node);
         let model = self.text(node, "model").unwrap_or_else(|| "auto".into());
         if !matches!(model.as_str(), "auto" | "demo") && !models.iter().any(|m| m.name == model) {
@@ -243,6 +246,7 @@ impl<'a> Reader<'a> {
             name: self.text(node, "name").unwrap_or_else(|| uid.clone()),
             instructions: self.text(node, "instructions").unwrap_or_default(),
             anonymous: self.boolean(node, "anonymous").unwrap_or(false),
+            contexts: self.agent_contexts(node, contexts),
             uid,
             model,
             bounds,
@@ -268,7 +272,7 @@ impl<'a> Reader<'a> {
         bounds
     }
 
-    fn uid(&mut self, node: &Node<'_>) -> String {
+    pub(super) fn uid(&mut self, node: &Node<'_>) -> String {
         let remedy = "take 1 to 64 of A-Z a-z 0-9 _ -";
         let Some(uid) = self.text(node, "uid") else {
             self.fault(&node.path("uid"), "missing", remedy);

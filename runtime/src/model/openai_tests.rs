@@ -298,7 +298,7 @@ fn the_body() {
             r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]},"#,
             r#"{"role":"tool","tool_call_id":"c","content":"The tool failed: no"}],"stream":true,"#,
             r#""stream_options":{"include_usage":true},"max_tokens":9,"#,
-            r#""tools":[{"type":"function","function":{"name":"t","description":"d","parameters":{"type":"object"}}}]}"#
+            r#""tools":[{"type":"function","function":{"name":"t","description":"d","parameters":{"type":"object","properties":{}}}}]}"#
         )
     );
 }

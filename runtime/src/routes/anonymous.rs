@@ -11,7 +11,7 @@ use mindset_core::error::ErrorCode;
 use mindset_core::object;
 use mindset_core::time::iso_8601;
 
-use super::{body, json};
+use super::{asked, body, json};
 use crate::app::App;
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
@@ -66,7 +66,10 @@ pub(super) async fn create(
 
 fn check_agent(app: &config::App, agent_uid: &str) -> ApiResult<()> {
     let plain = agent_uid.split_once("::").map_or(agent_uid, |(agent, _)| agent);
-    let agent = app.agent(plain).ok_or_else(|| super::runs::unknown_agent(agent_uid))?;
+    let agent = app.agent(plain).ok_or_else(|| asked::unknown_agent(agent_uid))?;
+    if plain != agent_uid {
+        return Err(asked::not_for_anonymous());
+    }
     if agent.anonymous { Ok(()) } else { Err(denied()) }
 }
 

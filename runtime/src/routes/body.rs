@@ -79,6 +79,32 @@ pub(super) fn optional_text<'o>(object: &'o Object, key: &str, limit: usize) -> 
     }
 }
 
+/// A member that names one of the customer's users.
+pub(super) fn external_id<'o>(object: &'o Object, key: &str) -> ApiResult<&'o str> {
+    let id = text(object, key, 100)?;
+    if !id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
+        return Err(field(&format!("`{key}` may hold A-Z, a-z, 0-9, _ and - only.")));
+    }
+    Ok(id)
+}
+
+/// A member that is a list of at most `most` texts, if it is there.
+pub(super) fn texts(object: &Object, key: &str, most: usize) -> ApiResult<Option<Vec<String>>> {
+    let items = match object.get(key) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Array(items)) => items,
+        Some(other) => return Err(field(&format!("`{key}` must be a list, not {}.", other.kind()))),
+    };
+    if items.len() > most {
+        return Err(field(&format!("`{key}` has {} entries, the limit is {most}. Send fewer.", items.len())));
+    }
+    let text = |(i, item): (usize, &Value)| {
+        let problem = || field(&format!("`{key}[{i}]` must be a text, not {}.", item.kind()));
+        item.as_str().map(str::to_owned).ok_or_else(problem)
+    };
+    items.iter().enumerate().map(text).collect::<ApiResult<Vec<_>>>().map(Some)
+}
+
 /// A body that is JSON but not what is expected.
 pub(super) fn field(problem: &str) -> ApiError {
     ApiError::new(ErrorCode::InvalidRequest, problem)

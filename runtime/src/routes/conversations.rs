@@ -5,13 +5,13 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use mindset_core::error::ErrorCode;
-use mindset_core::event::{Author, ChatMessage};
+use mindset_core::event::{Author, ChatMessage, Citation};
 use mindset_core::json::{Object, Value};
 use mindset_core::object;
 use mindset_core::time::iso_8601;
-use mindset_core::turn::{Conversation, StoredMessage, StoredRole};
+use mindset_core::turn::{Conversation, StoredCall, StoredMessage, StoredRole};
 
-use super::{Segment, body, json};
+use super::{Segment, asked, body, json};
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 use crate::store::ConversationRow;
@@ -31,7 +31,7 @@ pub(super) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     let user = app.tokens().bearer(&headers, clock::now())?;
     let request = body::read_object(body, &app.config().server).await?;
     let agent = body::text(&request, "agentUid", 200)?;
-    let agent = super::runs::agent(&app, &user, agent)?.uid.as_str();
+    asked::find(&app, &user, agent).await?;
     let id = match body::optional_text(&request, "id", 200)? {
         Some(id) if id.chars().any(char::is_control) => {
             return Err(body::field("`id` may hold printable characters only, for example a UUID."));
@@ -58,7 +58,8 @@ pub(super) async fn read(
     Ok(json(whole(&app, &row).await?.into()))
 }
 
-fn unknown() -> ApiError {
+/// There is no such conversation, or it is another user's.
+pub(super) fn unknown() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "There is no conversation with this id. Start a new one.")
 }
 
@@ -77,23 +78,27 @@ async fn whole(app: &App, row: &ConversationRow) -> ApiResult<Object> {
     let mut open = Vec::new();
     if let Some(run_id) = running {
         answer.insert("activeRun", object! { "runId": run_id, "state": "running" });
-    } else if let Some(run_id) = app.store().waiting_run(row.key).await? {
-        let conversation = Conversation { id: row.id.clone(), messages, open_client: None };
+    } else if let Some(run) = app.store().waiting_run(row.key).await? {
+        let conversation = Conversation { id: row.id.clone(), messages, open_client: run.client };
         open = conversation
             .open_calls()
             .into_iter()
-            .map(|c| {
-                object! {
-                    "toolCallId": &c.id, "toolName": &c.name, "arguments": &c.arguments, "runId": &run_id,
-                }
-            })
+            .map(|call| open_call(call, &run.id, &conversation))
             .collect();
-        answer.insert("activeRun", object! { "runId": run_id, "state": "waiting" });
+        answer.insert("activeRun", object! { "runId": run.id, "state": "waiting" });
     }
     answer.insert("openCalls", open);
     answer.insert("openInterrupts", Value::Array(Vec::new()));
     answer.insert("queue", Value::Array(Vec::new()));
     Ok(answer)
+}
+
+fn open_call(call: &StoredCall, run_id: &str, conversation: &Conversation) -> Object {
+    let mut open = object! {
+        "toolCallId": &call.id, "toolName": &call.name, "arguments": &call.arguments, "runId": run_id,
+    };
+    open.insert_some("clientId", conversation.open_client.as_deref());
+    open
 }
 
 /// A message as the transcript shows it: no tool results, nothing silent, and no
@@ -111,5 +116,12 @@ fn shown(message: &StoredMessage) -> Option<Value> {
         created_at: Some(iso_8601(message.created_at)),
         status: message.status,
     };
-    Some(shown.to_json())
+    let mut shown = shown.to_json();
+    if let Value::Object(shown) = &mut shown
+        && role == Author::Assistant
+        && !message.citations.is_empty()
+    {
+        shown.insert("citations", message.citations.iter().map(Citation::to_json).collect::<Vec<_>>());
+    }
+    Some(shown)
 }

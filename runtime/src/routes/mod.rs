@@ -1,8 +1,11 @@
 //! The HTTP interface: one file per resource.
 
+mod agentsessions;
 mod anonymous;
+mod asked;
 mod body;
 mod conversations;
+mod dev;
 mod runs;
 mod sdkusers;
 
@@ -12,7 +15,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, get, post, put};
 use mindset_core::error::ErrorCode;
 use mindset_core::json::Value;
 
@@ -26,10 +29,20 @@ pub(crate) fn router(app: App) -> Router {
         .route("/healthz", only(get(healthz)))
         .route("/v1/anonymous", only(post(anonymous::create)))
         .route("/api/v1/appuid/{app_uid}/sdkusers/auth", only(post(sdkusers::auth)))
+        .route(
+            "/api/v1/appuid/{app_uid}/agentsessions",
+            only(get(agentsessions::list).post(agentsessions::create)),
+        )
+        .route(
+            "/api/v1/appuid/{app_uid}/agentsessions/{uid}",
+            only(get(agentsessions::read).delete(agentsessions::delete)),
+        )
         .route("/v1/agents/{agent_uid}/runs", only(post(runs::create)))
         .route("/v1/runs/{run_id}/cancel", only(post(runs::cancel)))
+        .route("/v1/runs/{run_id}/passthrough-params", only(put(runs::passthrough)))
         .route("/v1/conversations", only(get(conversations::list).post(conversations::create)))
         .route("/v1/conversations/{id}", only(get(conversations::read)))
+        .route("/v1/dev/conversations/{id}", only(get(dev::read)))
         .fallback(other)
         .layer(middleware::from_fn_with_state(app.clone(), cors::layer))
         .with_state(app)
@@ -47,12 +60,35 @@ impl<S: Send + Sync> FromRequestParts<S> for Segment {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Segment> {
-        let Path(text) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| {
-            let message = "The address is not UTF-8 once its % signs are decoded. Encode ids as UTF-8.";
-            ApiError::new(ErrorCode::InvalidRequest, message).status(StatusCode::BAD_REQUEST)
-        })?;
+        let Path(text) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| not_utf8())?;
         Ok(Segment(text))
     }
+}
+
+/// Both variable parts of an address, decoded.
+struct Segments(String, String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Segments {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Segments> {
+        let parts = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let Path((first, second)) = parts.map_err(|_| not_utf8())?;
+        Ok(Segments(first, second))
+    }
+}
+
+fn not_utf8() -> ApiError {
+    let message = "The address is not UTF-8 once its % signs are decoded. Encode ids as UTF-8.";
+    ApiError::new(ErrorCode::InvalidRequest, message).status(StatusCode::BAD_REQUEST)
+}
+
+/// The names and values of a query, decoded.
+fn query(uri: &Uri) -> Vec<(String, String)> {
+    // Only its query is looked at, so any base will do.
+    let address = format!("http://localhost/?{}", uri.query().unwrap_or(""));
+    let url = reqwest::Url::parse(&address);
+    url.map(|url| url.query_pairs().into_owned().collect()).unwrap_or_default()
 }
 
 async fn healthz() -> Response {

@@ -1,20 +1,20 @@
-//! `POST /v1/agents/{agentUid}/runs` and `POST /v1/runs/{runId}/cancel`.
+//! `POST /v1/agents/{agentUid}/runs`, and what can be said to a run under way.
 
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use mindset_core::agui::{DecodeError, decode_input};
 use mindset_core::error::ErrorCode;
 use mindset_core::json::Value;
 use mindset_core::object;
+use mindset_core::passthrough::Passthrough;
 
-use super::{Segment, anonymous, body, json};
+use super::asked::{self, Asked};
+use super::{Segment, body, json};
 use crate::app::App;
-use crate::auth::User;
-use crate::config::Agent;
 use crate::error::{ApiError, ApiResult};
 use crate::run::Order;
 use crate::{clock, ids};
@@ -28,7 +28,7 @@ pub(super) async fn create(
 ) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
     let posted = body::read(body, &app.config().server).await?;
-    let agent = agent(&app, &user, &agent_uid)?;
+    let Asked { agent, session } = asked::find(&app, &user, &agent_uid).await?;
     let input = decode_input(&posted).map_err(|error| {
         let why = match error {
             DecodeError::Malformed(text) => text,
@@ -42,7 +42,15 @@ pub(super) async fn create(
             "The agent's model is not configured. The operator has to add it.",
         )
     })?;
-    let order = Order { agent: agent.clone(), user, model, input, body_hash: body_hash(&agent.uid, &posted) };
+    let order = Order {
+        scope: asked::scope(&app, &user, agent, session).await?,
+        agent: agent.clone(),
+        body_hash: body_hash(&agent_uid, &posted),
+        agent_uid,
+        user,
+        model,
+        input,
+    };
     let run = app.runs().start(order).await?;
     let events = Arc::clone(&run).read(app.config().server.heartbeat);
     let headers = [
@@ -55,6 +63,36 @@ pub(super) async fn create(
     Ok((headers, Body::from_stream(events)).into_response())
 }
 
+/// `{ passthroughParams }`: what a running run injects from its next tool call on.
+pub(super) async fn passthrough(
+    State(app): State<App>,
+    Segment(run_id): Segment,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    let request = body::read_object(body, &app.config().server).await?;
+    let values = match request.get("passthroughParams") {
+        Some(Value::Object(values)) => values.clone(),
+        None => return Err(body::field("`passthroughParams` is missing. It must be an object.")),
+        Some(other) => {
+            return Err(body::field(&format!(
+                "`passthroughParams` must be an object, not {}.",
+                other.kind()
+            )));
+        }
+    };
+    let values = Passthrough::new(values).map_err(|mut refused| {
+        // A name is refused as part of a request here, not as a setting of a page.
+        if refused.code == ErrorCode::InvalidConfig {
+            refused.code = ErrorCode::InvalidRequest;
+        }
+        refused
+    })?;
+    app.runs().set_passthrough(&user, &run_id, values)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
 /// Stops a run; `{ state }` says how it stands.
 pub(super) async fn cancel(
     State(app): State<App>,
@@ -64,36 +102,6 @@ pub(super) async fn cancel(
     let user = app.tokens().bearer(&headers, clock::now())?;
     let status = app.runs().cancel(user, run_id).await?;
     Ok(json(object! { "state": status.as_str() }.into()))
-}
-
-/// The agent, if the user may talk to it.
-///
-/// # Errors
-/// It is not there, or not for them.
-pub(super) fn agent<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<&'a Agent> {
-    let config = app.config().app(&user.app).ok_or_else(|| {
-        ApiError::new(
-            ErrorCode::InvalidAuth,
-            "The token is for an app that is no longer configured. Get a new one.",
-        )
-    })?;
-    if let Some((_, session)) = uid.split_once("::") {
-        let session: String = session.chars().take(200).collect();
-        let message = "There is no agent session with this uid. Use the plain agent uid.";
-        return Err(ApiError::new(ErrorCode::AgentNotFound, message).with("session", session));
-    }
-    let agent = config.agent(uid).ok_or_else(|| unknown_agent(uid))?;
-    if user.anonymous && !agent.anonymous {
-        return Err(anonymous::denied());
-    }
-    Ok(agent)
-}
-
-/// The app has no such agent.
-pub(super) fn unknown_agent(uid: &str) -> ApiError {
-    let uid: String = uid.chars().take(200).collect();
-    let message = "The app has no agent with this uid. Compare agent-uid with the configuration.";
-    ApiError::new(ErrorCode::AgentNotFound, message).with("agentUid", uid)
 }
 
 /// What makes two posts of one `runId` the same order: the agent, messages, resume, and our

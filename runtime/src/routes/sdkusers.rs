@@ -24,10 +24,7 @@ pub(super) async fn auth(
 ) -> ApiResult<Response> {
     check_api_key(app.config().app(&app_uid), &headers)?;
     let request = body::read_object(body, &app.config().server).await?;
-    let external_id = body::text(&request, "externalId", 100)?;
-    if !external_id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
-        return Err(body::field("`externalId` may hold A-Z, a-z, 0-9, _ and - only."));
-    }
+    let external_id = body::external_id(&request, "externalId")?;
     let name = body::optional_text(&request, "name", 200)?;
     let id = app.store().user_by_external_id(&app_uid, external_id, name).await?;
     let token = app.tokens().issue(&User { app: app_uid, id, anonymous: false }, clock::now());

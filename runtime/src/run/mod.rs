@@ -13,23 +13,29 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use mindset_core::agui::RunAgentInput;
 use mindset_core::error::ErrorCode;
+use mindset_core::json::Value;
+use mindset_core::passthrough::Passthrough;
 use mindset_core::turn::{self, Conversation, Ports, RunState, Turn};
 use tokio::sync::mpsc;
 
 use crate::auth::User;
 use crate::clock;
-use crate::config::Agent;
+use crate::config::{Agent, Config};
+use crate::dev::Recorder;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::model::Model;
 use crate::pattern::Patterns;
-use crate::store::{ConversationRow, RunStatus, Store};
+use crate::store::{ConversationRow, NewRun, RunStatus, Store};
+use crate::tools::{Listed, Scope, Tools};
 
 /// What can be said to a running run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum Command {
     /// Someone stops it.
     Cancel,
+    /// The page set its pass-through parameters anew.
+    Passthrough(Passthrough),
     /// The server is going down.
     Shutdown,
 }
@@ -54,6 +60,10 @@ pub(crate) struct Order {
     pub(crate) user: User,
     /// The agent asked.
     pub(crate) agent: Agent,
+    /// What the conversation is with: `agentUid`, or `agentUid::sessionUid`.
+    pub(crate) agent_uid: String,
+    /// For whom its tools work.
+    pub(crate) scope: Scope,
     /// Its model.
     pub(crate) model: Arc<dyn Model>,
     /// What was posted.
@@ -68,6 +78,9 @@ type RunKey = (String, String, String);
 #[derive(Debug)]
 pub(crate) struct Runs {
     store: Store,
+    tools: Arc<Tools>,
+    recorder: Option<Recorder>,
+    /// How long the logs of finished runs stay.
     keep: Duration,
     table: Mutex<Table>,
     /// Held from looking for a run until it stands in the table, so that one id
@@ -84,9 +97,22 @@ struct Table {
 }
 
 impl Runs {
-    /// No runs yet. The logs of finished ones are kept for `keep`.
-    pub(crate) fn new(store: Store, keep: Duration) -> Runs {
-        Runs { store, keep, table: Mutex::default(), starting: tokio::sync::Mutex::default() }
+    /// No runs yet.
+    pub(crate) fn new(store: Store, tools: Arc<Tools>, config: &Config) -> Runs {
+        let (recorder, keep) = (config.dev.then(Recorder::default), config.server.log_keep);
+        Runs {
+            store,
+            tools,
+            recorder,
+            keep,
+            table: Mutex::default(),
+            starting: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// What models and tools were told, with `--dev`.
+    pub(crate) fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
     }
 
     fn table(&self) -> std::sync::MutexGuard<'_, Table> {
@@ -117,39 +143,50 @@ impl Runs {
     }
 
     async fn start_now(self: &Arc<Runs>, order: Order) -> ApiResult<Arc<LiveRun>> {
-        let _starting = self.starting.lock().await;
         if let Some(known) = self.find(&order).await? {
             return Ok(known);
         }
+        if let Some(row) = self.store.conversation(&order.user, &order.input.thread_id).await? {
+            self.check_free(&row, &order)?;
+        }
+        // Servers may take their time, and nobody else should wait for them.
+        let listed = self.tools.list(&order.scope).await?;
+        let _starting = self.starting.lock().await;
+        match self.find(&order).await? {
+            Some(known) => Ok(known),
+            None => self.begin(order, listed).await,
+        }
+    }
+
+    async fn begin(self: &Arc<Runs>, order: Order, listed: Listed) -> ApiResult<Arc<LiveRun>> {
         if self.table().closing {
             return Err(closing());
         }
-        let (user, thread) = (&order.user, order.input.thread_id.as_str());
-        let row = self.store.conversation(user, thread).await?;
+        let (user, thread) = (&order.user, order.input.thread_id.clone());
+        let row = self.store.conversation(user, &thread).await?;
         if let Some(row) = &row {
             self.check_free(row, &order)?;
         }
-        let messages = match &row {
-            Some(row) => self.store.messages(row.key).await?,
-            None => Vec::new(),
-        };
-        let conversation = Conversation { id: thread.to_owned(), messages, open_client: None };
+        let conversation = self.stored(&thread, row.as_ref()).await?;
         let agent = turn::Agent {
             instructions: order.agent.instructions,
             model: order.model.shown_name().to_owned(),
             disclosure: order.model.disclosure().map(str::to_owned),
             bounds: order.agent.bounds,
-            tools: Vec::new(),
+            tools: listed.tools,
         };
-        let (thread, run_id) = (thread.to_owned(), order.input.run_id.clone());
+        let run_id = order.input.run_id.clone();
+        let client = order.input.mindset("clientId").and_then(Value::as_str).map(str::to_owned);
         let ports = Ports { ids: Box::new(ids::uuid), patterns: Box::new(Patterns) };
         let turn = Turn::start(order.input, agent, conversation, ports, clock::now())?;
         let row = match row {
             Some(row) => row,
-            None => self.new_conversation(user, &thread, &order.agent.uid).await?,
+            None => self.new_conversation(user, &thread, &order.agent_uid).await?,
         };
         self.store.continue_waiting(row.key).await?;
-        self.store.add_run(user, &run_id, row.key, &order.body_hash).await?;
+        let new =
+            NewRun { conversation_key: row.key, body_hash: &order.body_hash, client: client.as_deref() };
+        self.store.add_run(user, &run_id, new).await?;
         let (commands, inbox) = mpsc::unbounded_channel();
         let run = Arc::new(LiveRun {
             conversation: thread,
@@ -159,9 +196,12 @@ impl Runs {
             commands,
         });
         self.enter(user, &run_id, &run)?;
+        tracing::debug!(run = run_id, agent = order.agent.uid, model = order.agent.model, "run started");
         task::spawn(task::Start {
             turn,
             model: order.model,
+            scope: order.scope,
+            warnings: listed.warnings,
             inbox,
             run: Arc::clone(&run),
             runs: Arc::clone(self),
@@ -169,6 +209,16 @@ impl Runs {
             run_id,
         });
         Ok(run)
+    }
+
+    /// A conversation as the turn needs it.
+    async fn stored(&self, id: &str, row: Option<&ConversationRow>) -> ApiResult<Conversation> {
+        let Some(row) = row else {
+            return Ok(Conversation { id: id.to_owned(), ..Conversation::default() });
+        };
+        let open_client = self.store.waiting_run(row.key).await?.and_then(|run| run.client);
+        let messages = self.store.messages(row.key).await?;
+        Ok(Conversation { id: id.to_owned(), messages, open_client })
     }
 
     /// The run with the order's id, if there is or was one.
@@ -196,8 +246,8 @@ impl Runs {
     }
 
     fn check_free(&self, row: &ConversationRow, order: &Order) -> ApiResult<()> {
-        if row.agent != order.agent.uid {
-            let message = "The conversation is with another agent. Take a new threadId to talk to this one.";
+        if row.agent != order.agent_uid {
+            let message = "The conversation is with another agent or agent session. Take a new threadId to talk to this one.";
             return Err(ApiError::new(ErrorCode::Conflict, message).with("agentUid", row.agent.as_str()));
         }
         match self.running(row.key) {
@@ -270,6 +320,20 @@ impl Runs {
         self.store.append(stored.conversation_key, &closed).await?;
         self.store.end_run(user, run_id, RunState::Cancelled).await?;
         Ok(RunStatus::Ended(RunState::Cancelled))
+    }
+
+    /// Gives a run the pass-through parameters that the page has set since it began.
+    ///
+    /// # Errors
+    /// No run of the user with this id runs.
+    pub(crate) fn set_passthrough(&self, user: &User, run_id: &str, values: Passthrough) -> ApiResult<()> {
+        let live = self.live(user, run_id).filter(|run| run.log.state().is_none());
+        let sent = live.is_some_and(|run| run.commands.send(Command::Passthrough(values)).is_ok());
+        if sent {
+            return Ok(());
+        }
+        let message = "No run with this id is running. Send the parameters with the next message.";
+        Err(ApiError::new(ErrorCode::NotFound, message))
     }
 
     /// Ends every run, as interrupted, and waits until they have, at most `patience`.

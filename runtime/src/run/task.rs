@@ -2,25 +2,35 @@
 //! input at a time and carries out what comes out, in order.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use mindset_core::agui::{Body, Event};
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::event::Reason;
-use mindset_core::turn::{Input, ModelEvent, ModelFailure, Output, RunState, Turn};
+use mindset_core::object;
+use mindset_core::turn::{
+    Input, ModelEvent, ModelFailure, ModelRequest, Output, RunState, ToolOutcome, ToolRequest, Turn,
+};
 use tokio::sync::mpsc;
 
 use super::{Command, LiveRun, Runs};
 use crate::auth::User;
 use crate::clock;
+use crate::dev;
 use crate::model::{Answer, Model};
-use crate::store::StoreError;
+use crate::store::{RunStatus, StoreError};
+use crate::tools::Scope;
 
 /// What a task begins with.
 pub(super) struct Start {
     pub(super) turn: Turn,
     pub(super) model: Arc<dyn Model>,
+    pub(super) scope: Scope,
+    /// For the readers, right after the run has started.
+    pub(super) warnings: Vec<String>,
     pub(super) inbox: mpsc::UnboundedReceiver<Command>,
     pub(super) run: Arc<LiveRun>,
     pub(super) runs: Arc<Runs>,
@@ -30,13 +40,19 @@ pub(super) struct Start {
 
 /// Lets the run go on by itself.
 pub(super) fn spawn(start: Start) {
-    let task = Task { start, answer: None, last: None, broken: false, left: false };
+    let calls = FuturesUnordered::new();
+    let task =
+        Task { start, answer: None, asked: Instant::now(), calls, last: None, broken: false, left: false };
     tokio::spawn(task.drive());
 }
 
 struct Task {
     start: Start,
     answer: Option<Answer>,
+    /// When the model was called last.
+    asked: Instant,
+    /// The tools that run.
+    calls: FuturesUnordered<BoxFuture<'static, Input>>,
     /// The run's last event is kept back until its end is stored and the
     /// conversation free: a reader that answers it at once must not find it busy.
     last: Option<Event>,
@@ -75,10 +91,15 @@ impl Task {
                     let model = self.start.model.shown_name();
                     tracing::warn!(model, reason = failed.reason.as_str(), "model call failed: {}", failed.message);
                 }
+                if matches!(event, ModelEvent::End { .. }) {
+                    tracing::debug!(run = self.start.run_id, duration = millis(self.asked), "model answered");
+                }
                 Input::Model(event)
             }
+            Some(done) = self.calls.next() => done,
             Some(command) = self.start.inbox.recv() => match command {
                 Command::Cancel => Input::Cancel,
+                Command::Passthrough(values) => Input::Passthrough(values),
                 // What was said so far stays, as when the model breaks off.
                 Command::Shutdown => {
                     Input::Model(broken_off("The server was shut down during the answer. Send the message again."))
@@ -93,24 +114,67 @@ impl Task {
         let (store, key) = (self.start.runs.store.clone(), self.start.run.conversation_key);
         while let Some(output) = self.start.turn.poll_output() {
             match output {
-                Output::CallModel(request) => self.answer = Some(self.start.model.call(request)),
+                Output::CallModel(request) => self.call_model(request),
                 Output::AbortModel => self.answer = None,
-                // No tools are offered yet, so none is called.
-                Output::CallTool(_) | Output::AbortTools => {}
+                Output::CallTool(request) => self.call_tool(request),
+                Output::AbortTools => self.calls.clear(),
                 Output::Truncate { from } if !self.broken => store.truncate(key, &from).await?,
                 Output::Store(messages) if !self.broken => store.append(key, &messages).await?,
                 Output::Truncate { .. } | Output::Store(_) => {}
                 Output::Emit(event) if is_last(&event) => self.last = Some(event),
-                Output::Emit(event) => self.start.run.log.append(&event),
+                Output::Emit(event) => self.emit(&event),
                 Output::Done(state) => return Ok(Some(state)),
             }
         }
         Ok(None)
     }
 
+    fn call_model(&mut self, request: ModelRequest) {
+        let Start { runs, run, run_id, model, .. } = &self.start;
+        tracing::debug!(
+            run = run_id,
+            model = model.shown_name(),
+            messages = request.messages.len(),
+            tools = request.tools.len(),
+            "model called"
+        );
+        if let Some(recorder) = runs.recorder() {
+            recorder.add(run.conversation_key, dev::model_entry(run_id, &request));
+        }
+        self.answer = Some(model.call(request));
+        self.asked = Instant::now();
+    }
+
+    fn call_tool(&self, request: ToolRequest) {
+        let (runs, scope) = (Arc::clone(&self.start.runs), self.start.scope.clone());
+        let (key, run_id) = (self.start.run.conversation_key, self.start.run_id.clone());
+        let call = async move {
+            let begin = Instant::now();
+            let outcome = runs.tools.call(&scope, &request).await;
+            let duration = millis(begin);
+            record(&runs, (key, &run_id), &scope, (&request, &outcome, duration));
+            Input::Tool { call_id: request.call_id, outcome, duration }
+        };
+        self.calls.push(call.boxed());
+    }
+
+    fn emit(&mut self, event: &Event) {
+        let log = &self.start.run.log;
+        log.append(event);
+        if matches!(event.body, Body::RunStarted { .. }) {
+            for message in std::mem::take(&mut self.start.warnings) {
+                let value = object! { "message": message };
+                let body = Body::Custom { name: "mindset.warning".to_owned(), value: value.into() };
+                log.append(&Event { timestamp: event.timestamp, ..Event::new(body) });
+            }
+        }
+    }
+
     async fn finish(mut self, state: RunState) {
         self.answer = None;
+        self.calls.clear();
         let Start { runs, user, run_id, .. } = &self.start;
+        tracing::debug!(run = run_id, state = RunStatus::Ended(state).as_str(), "run ended");
         if let Err(error) = runs.store.end_run(user, run_id, state).await {
             tracing::error!(%error, "the end of a run was not stored");
         }
@@ -135,6 +199,30 @@ impl Drop for Task {
     fn drop(&mut self) {
         self.leave(RunState::Error);
     }
+}
+
+/// Tells the log, and with `--dev` the person, that a tool is done.
+fn record(
+    runs: &Runs,
+    (conversation, run_id): (i64, &str),
+    scope: &Scope,
+    (request, outcome, duration): (&ToolRequest, &ToolOutcome, u64),
+) {
+    let ended = match outcome {
+        ToolOutcome::Done { .. } => "done",
+        ToolOutcome::Failed(_) => "failed",
+        ToolOutcome::Unknown(_) => "unknown",
+    };
+    let server = request.server.as_deref().unwrap_or("");
+    tracing::debug!(run = run_id, server, tool = request.name, ended, duration, "tool called");
+    if let Some(recorder) = runs.recorder() {
+        let headers = runs.tools.shown_headers(scope, request);
+        recorder.add(conversation, dev::tool_entry(run_id, request, outcome, duration, headers));
+    }
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 fn is_last(event: &Event) -> bool {

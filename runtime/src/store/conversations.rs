@@ -21,7 +21,7 @@ pub(crate) struct ConversationRow {
     pub(crate) key: i64,
     /// Its id, unique for its user.
     pub(crate) id: String,
-    /// The agent it is with.
+    /// The agent it is with, `agentUid::sessionUid` for one made in a session.
     pub(crate) agent: String,
     /// What lists call it.
     pub(crate) title: Option<String>,
@@ -113,8 +113,8 @@ impl Store {
         for message in messages {
             sqlx::query(
                 "INSERT INTO messages (conversation, seq, id, run_id, role, content, silent, calls, call_id,
-                     status, provider_state, created_at)
-                 SELECT ?1, 1 + coalesce(max(seq), 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
+                     status, provider_state, created_at, citations)
+                 SELECT ?1, 1 + coalesce(max(seq), 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
                  FROM messages WHERE conversation = ?1",
             )
             .bind(conversation)
@@ -128,6 +128,7 @@ impl Store {
             .bind(message.status.map(MessageStatus::as_str))
             .bind(message.provider_state.as_ref().map(ToString::to_string))
             .bind(signed(message.created_at))
+            .bind(rows::citations(message))
             .execute(&mut *tx)
             .await?;
         }

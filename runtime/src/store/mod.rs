@@ -1,4 +1,4 @@
-//! Users, conversations, messages and runs in one SQLite file.
+//! Users, sessions, conversations, messages, runs and knowledge in one SQLite file.
 //!
 //! Everything is scoped to app and user by the arguments, never by the caller's
 //! care: another user's id is simply unknown here.
@@ -6,6 +6,8 @@
 mod conversations;
 mod rows;
 mod runs;
+mod schema;
+mod sessions;
 mod users;
 
 use std::path::{Path, PathBuf};
@@ -19,38 +21,13 @@ use crate::config::Secret;
 use crate::ids;
 
 pub(crate) use conversations::ConversationRow;
-pub(crate) use runs::RunStatus;
+pub(crate) use runs::{NewRun, RunStatus};
+pub(crate) use sessions::AgentSession;
 
 /// The database failed.
 pub(crate) type StoreError = sqlx::Error;
 
 type StoreResult<T> = Result<T, StoreError>;
-
-/// The version of the tables below.
-const VERSION: &str = "1";
-
-const SCHEMA: &[&str] = &[
-    "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS users (
-        id TEXT PRIMARY KEY, app TEXT NOT NULL, external_id TEXT, key_hash TEXT, name TEXT,
-        created_at INTEGER NOT NULL, UNIQUE (app, external_id), UNIQUE (app, key_hash))",
-    "CREATE TABLE IF NOT EXISTS conversations (
-        key INTEGER PRIMARY KEY, app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
-        agent TEXT NOT NULL, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
-        UNIQUE (app, user, id))",
-    "CREATE TABLE IF NOT EXISTS messages (
-        conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
-        seq INTEGER NOT NULL, id TEXT NOT NULL, run_id TEXT NOT NULL, role TEXT NOT NULL,
-        content TEXT NOT NULL, silent INTEGER NOT NULL, calls TEXT, call_id TEXT, status TEXT,
-        provider_state TEXT, created_at INTEGER NOT NULL,
-        PRIMARY KEY (conversation, seq), UNIQUE (conversation, id)) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS runs (
-        app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
-        conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
-        body_hash TEXT NOT NULL, state TEXT NOT NULL, created_at INTEGER NOT NULL,
-        PRIMARY KEY (app, user, id)) WITHOUT ROWID",
-    "CREATE INDEX IF NOT EXISTS runs_of_conversation ON runs (conversation, state)",
-];
 
 /// The open database.
 #[derive(Debug, Clone)]
@@ -63,7 +40,7 @@ pub(crate) struct Store {
 pub struct OpenError(pub String);
 
 impl Store {
-    /// Opens the file, or makes it. Runs that a killed process left behind are
+    /// Opens the file, or makes it; one of an earlier version is brought up. Runs that a killed process left behind are
     /// marked as failed.
     ///
     /// # Errors
@@ -80,25 +57,12 @@ impl Store {
             .busy_timeout(Duration::from_secs(5));
         let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await;
         let store = Store { pool: pool.map_err(|e| failed(path, &e.to_string()))? };
-        store.prepare().await.map_err(|e| failed(path, &e.to_string()))?;
-        match store.meta("version").await.map_err(|e| failed(path, &e.to_string()))?.as_deref() {
-            Some(VERSION) => Ok(store),
-            found => Err(OpenError(format!(
-                "The database {} has format {} and this version needs {VERSION}. Name another file in server.database.",
-                path.display(),
-                found.unwrap_or("unknown"),
-            ))),
-        }
+        schema::prepare(&store.pool, path).await?;
+        store.end_lost_runs().await.map_err(|e| failed(path, &e.to_string()))?;
+        Ok(store)
     }
 
-    async fn prepare(&self) -> StoreResult<()> {
-        for statement in SCHEMA {
-            sqlx::query(*statement).execute(&self.pool).await?;
-        }
-        sqlx::query("INSERT OR IGNORE INTO meta (key, value) VALUES ('version', ?)")
-            .bind(VERSION)
-            .execute(&self.pool)
-            .await?;
+    async fn end_lost_runs(&self) -> StoreResult<()> {
         sqlx::query("UPDATE runs SET state = 'error' WHERE state = 'running'").execute(&self.pool).await?;
         Ok(())
     }

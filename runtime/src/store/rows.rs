@@ -1,6 +1,6 @@
 //! Stored messages to rows and back.
 
-use mindset_core::event::MessageStatus;
+use mindset_core::event::{Citation, MessageStatus};
 use mindset_core::json::{self, Value};
 use mindset_core::object;
 use mindset_core::turn::{StoredCall, StoredMessage, StoredRole};
@@ -11,7 +11,7 @@ use super::{StoreResult, unsigned, word};
 
 /// The columns that [`message`] reads.
 pub(super) const COLUMNS: &str =
-    "id, run_id, role, content, silent, calls, call_id, status, provider_state, created_at";
+    "id, run_id, role, content, silent, calls, call_id, status, provider_state, created_at, citations";
 
 pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
     let json_column = |name: &str| -> StoreResult<Option<Value>> {
@@ -20,7 +20,6 @@ pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
     };
     let status: Option<String> = row.try_get("status")?;
     Ok(StoredMessage {
-        citations: Vec::new(),
         id: row.try_get("id")?,
         run_id: row.try_get("run_id")?,
         role: word(row.try_get("role")?, StoredRole::parse)?,
@@ -30,6 +29,7 @@ pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
         call_id: row.try_get("call_id")?,
         status: status.map(|s| word(&s, MessageStatus::parse)).transpose()?,
         provider_state: json_column("provider_state")?.and_then(|v| v.as_object().cloned()),
+        citations: json_column("citations")?.map(|v| read_citations(&v)).unwrap_or_default(),
         created_at: unsigned(row.try_get("created_at")?),
     })
 }
@@ -51,4 +51,13 @@ fn read_calls(value: &Value) -> Vec<StoredCall> {
         .iter()
         .map(|c| StoredCall { id: text(c, "id"), name: text(c, "name"), arguments: text(c, "arguments") })
         .collect()
+}
+
+pub(super) fn citations(message: &StoredMessage) -> Option<String> {
+    let citations: Vec<_> = message.citations.iter().map(Citation::to_json).collect();
+    (!citations.is_empty()).then(|| Value::from(citations).to_string())
+}
+
+fn read_citations(value: &Value) -> Vec<Citation> {
+    value.as_array().unwrap_or_default().iter().filter_map(Citation::from_json).collect()
 }

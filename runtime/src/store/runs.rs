@@ -20,6 +20,26 @@ pub(crate) struct RunRow {
     pub(crate) status: RunStatus,
 }
 
+/// A run to be stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewRun<'a> {
+    /// The conversation's handle.
+    pub(crate) conversation_key: i64,
+    /// What was posted, hashed.
+    pub(crate) body_hash: &'a str,
+    /// The page that posted it.
+    pub(crate) client: Option<&'a str>,
+}
+
+/// A run that waits for the client's tools.
+#[derive(Debug, Clone)]
+pub(crate) struct WaitingRun {
+    /// Its id.
+    pub(crate) id: String,
+    /// The page that posted it, and whose tools are called.
+    pub(crate) client: Option<String>,
+}
+
 /// How a stored run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunStatus {
@@ -79,22 +99,17 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub(crate) async fn add_run(
-        &self,
-        user: &User,
-        id: &str,
-        conversation: i64,
-        body_hash: &str,
-    ) -> StoreResult<()> {
+    pub(crate) async fn add_run(&self, user: &User, id: &str, run: NewRun<'_>) -> StoreResult<()> {
         sqlx::query(
-            "INSERT INTO runs (app, user, id, conversation, body_hash, state, created_at)
-             VALUES (?, ?, ?, ?, ?, 'running', ?)",
+            "INSERT INTO runs (app, user, id, conversation, body_hash, client_id, state, created_at)
+             VALUES (?, ?, ?, ?, ?, ?, 'running', ?)",
         )
         .bind(&user.app)
         .bind(&user.id)
         .bind(id)
-        .bind(conversation)
-        .bind(body_hash)
+        .bind(run.conversation_key)
+        .bind(run.body_hash)
+        .bind(run.client)
         .bind(signed(clock::now()))
         .execute(&self.pool)
         .await?;
@@ -120,13 +135,16 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub(crate) async fn waiting_run(&self, conversation: i64) -> StoreResult<Option<String>> {
-        sqlx::query_scalar(
-            "SELECT id FROM runs WHERE conversation = ? AND state = 'waiting' ORDER BY created_at DESC LIMIT 1",
+    pub(crate) async fn waiting_run(&self, conversation: i64) -> StoreResult<Option<WaitingRun>> {
+        let row = sqlx::query(
+            "SELECT id, client_id FROM runs WHERE conversation = ? AND state = 'waiting'
+             ORDER BY created_at DESC LIMIT 1",
         )
         .bind(conversation)
         .fetch_optional(&self.pool)
-        .await
+        .await?;
+        row.map(|row| Ok(WaitingRun { id: row.try_get("id")?, client: row.try_get("client_id")? }))
+            .transpose()
     }
 
     /// Ends the waiting runs of a conversation, because its next run goes on from

@@ -1,5 +1,6 @@
 //! Users: known by the customer's id, or by a key of their own.
 
+use crate::auth::User;
 use crate::store::{Store, StoreResult, signed};
 use crate::{clock, ids};
 
@@ -25,6 +26,20 @@ impl Store {
         .bind(signed(clock::now()))
         .fetch_one(&self.pool)
         .await
+    }
+
+    /// What the app's backend calls the user; `None` for an anonymous one.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn external_id(&self, user: &User) -> StoreResult<Option<String>> {
+        let found: Option<Option<String>> =
+            sqlx::query_scalar("SELECT external_id FROM users WHERE app = ? AND id = ?")
+                .bind(&user.app)
+                .bind(&user.id)
+                .fetch_optional(&self.pool)
+                .await?;
+        Ok(found.flatten())
     }
 
     /// The anonymous user who knows this key, if there is one. Only the key's hash

@@ -98,10 +98,23 @@ impl Server {
     }
 
     pub(crate) async fn at(database: &Path, config: &str, env: &[(&str, &str)]) -> Server {
+        Server::launch(database, config, env, false).await
+    }
+
+    /// One that keeps what models and tools were told.
+    pub(crate) async fn dev(config: &str) -> Server {
+        let folder = Folder::new();
+        let mut server = Server::launch(&folder.path("test.db"), config, &[], true).await;
+        server.folder = Some(folder);
+        server
+    }
+
+    async fn launch(database: &Path, config: &str, env: &[(&str, &str)], dev: bool) -> Server {
         let mut environment: Environment =
             env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         environment.insert("MINDSET__SERVER__DATABASE".into(), database.display().to_string());
-        let config = load_text("test.toml", config, &environment).unwrap();
+        let mut config = load_text("test.toml", config, &environment).unwrap();
+        config.dev = dev;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let app = App::start(config, &environment).await.unwrap();
@@ -150,6 +163,22 @@ impl Server {
         (answer.string("authToken"), answer.string("anonymousKey"))
     }
 
+    /// A request of the customer's backend, with its key.
+    pub(crate) async fn backend(&self, method: &str, path: &str, body: &str) -> Answer {
+        let path = format!("/api/v1/appuid/demo/{path}");
+        let request = match body {
+            "" => self.request(method, &path),
+            body => self.post(&path, body),
+        };
+        request.header("x-api-key", "first-key").send().await
+    }
+
+    /// The token of a user of the backend.
+    pub(crate) async fn user(&self, external_id: &str) -> String {
+        let body = format!(r#"{{"externalId":"{external_id}"}}"#);
+        self.backend("POST", "sdkusers/auth", &body).await.string("authToken")
+    }
+
     /// Posts a run and gives the open response.
     pub(crate) async fn run(
         &self,
@@ -182,6 +211,10 @@ impl Request {
 
     pub(crate) fn bearer(self, token: &str) -> Request {
         self.header("authorization", &format!("Bearer {token}"))
+    }
+
+    pub(crate) fn body(self, text: &str) -> Request {
+        Request(self.0.body(text.to_owned()))
     }
 
     pub(crate) async fn open(self) -> reqwest::Response {

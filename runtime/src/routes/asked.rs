@@ -1,0 +1,111 @@
+//! Whom a caller asks: `agentUid`, or `agentUid::sessionUid` for what the customer's
+//! backend has settled.
+
+use mindset_core::error::ErrorCode;
+
+use super::anonymous;
+use crate::app::App;
+use crate::auth::User;
+use crate::config::Agent;
+use crate::error::{ApiError, ApiResult};
+use crate::store::AgentSession;
+use crate::tools::Scope;
+
+/// The agent, and the session it is asked in.
+pub(super) struct Asked<'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) session: Option<AgentSession>,
+}
+
+/// Finds whom `uid` names, if the user may talk to them. The session of another user,
+/// or of another agent, answers like one that is not there.
+///
+/// # Errors
+/// It is not there, or not for them.
+pub(super) async fn find<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<Asked<'a>> {
+    let config = app.config().app(&user.app).ok_or_else(|| {
+        ApiError::new(
+            ErrorCode::InvalidAuth,
+            "The token is for an app that is no longer configured. Get a new one.",
+        )
+    })?;
+    let (plain, session_uid) = match uid.split_once("::") {
+        Some((plain, session)) => (plain, Some(session)),
+        None => (uid, None),
+    };
+    let agent = config.agent(plain).ok_or_else(|| unknown_agent(uid))?;
+    match session_uid {
+        Some(_) if user.anonymous => Err(not_for_anonymous()),
+        None if user.anonymous && !agent.anonymous => Err(anonymous::denied()),
+        None => Ok(Asked { agent, session: None }),
+        Some(session_uid) => {
+            let found = app.store().agent_session(&user.app, session_uid).await?;
+            let own = found.filter(|s| s.user == user.id && s.agent == plain);
+            Ok(Asked { agent, session: Some(own.ok_or_else(|| unknown_session(session_uid))?) })
+        }
+    }
+}
+
+/// For whom the tools of a run work: what the session names and the agent still has.
+///
+/// # Errors
+/// The database failed.
+pub(super) async fn scope(
+    app: &App,
+    user: &User,
+    agent: &Agent,
+    session: Option<AgentSession>,
+) -> ApiResult<Scope> {
+    let limited = |chosen: Option<Vec<String>>, own: &[String]| match chosen {
+        Some(mut chosen) => {
+            chosen.retain(|uid| own.contains(uid));
+            chosen
+        }
+        None => own.to_vec(),
+    };
+    let mut scope = Scope {
+        app: user.app.clone(),
+        session: agent.uid.clone(),
+        user: user.id.clone(),
+        human: user.id.clone(),
+        tags: Vec::new(),
+        contexts: agent.contexts.clone(),
+        mcpservers: agent.mcpservers().to_vec(),
+    };
+    match session {
+        Some(session) => {
+            scope.session = format!("{}::{}", agent.uid, session.uid);
+            scope.user = session.external_id;
+            scope.tags = session.tags;
+            scope.contexts = limited(session.contexts, &agent.contexts);
+            scope.mcpservers = limited(session.mcpservers, agent.mcpservers());
+        }
+        None => {
+            if let Some(external_id) = app.store().external_id(user).await? {
+                scope.user = external_id;
+            }
+        }
+    }
+    Ok(scope)
+}
+
+/// The app has no such agent.
+pub(super) fn unknown_agent(uid: &str) -> ApiError {
+    let uid: String = uid.chars().take(200).collect();
+    let message = "The app has no agent with this uid. Compare agent-uid with the configuration.";
+    ApiError::new(ErrorCode::AgentNotFound, message).with("agentUid", uid)
+}
+
+fn unknown_session(uid: &str) -> ApiError {
+    let uid: String = uid.chars().take(200).collect();
+    let message = "The user has no agent session with this uid; it may have been deleted. Make a new one, or \
+                   use the plain agent uid.";
+    ApiError::new(ErrorCode::AgentNotFound, message).with("session", uid)
+}
+
+/// Nobody has settled anything for a visitor without a name.
+pub(super) fn not_for_anonymous() -> ApiError {
+    let message = "Agent sessions are for users with a token of your backend. Give init a \
+                   fetchAuthentication, or use the plain agent uid.";
+    ApiError::new(ErrorCode::AnonymousDenied, message)
+}

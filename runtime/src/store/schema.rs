@@ -1,0 +1,96 @@
+//! The tables, and how the files of earlier versions get them.
+
+use std::path::Path;
+
+use sqlx::SqlitePool;
+
+use super::{OpenError, StoreResult, failed};
+
+/// The version of the tables below.
+const VERSION: u32 = 2;
+
+const TABLES: &[&str] = &[
+    "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS users (
+        id TEXT PRIMARY KEY, app TEXT NOT NULL, external_id TEXT, key_hash TEXT, name TEXT,
+        created_at INTEGER NOT NULL, UNIQUE (app, external_id), UNIQUE (app, key_hash))",
+    "CREATE TABLE IF NOT EXISTS conversations (
+        key INTEGER PRIMARY KEY, app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
+        agent TEXT NOT NULL, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+        UNIQUE (app, user, id))",
+    "CREATE TABLE IF NOT EXISTS messages (
+        conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+        seq INTEGER NOT NULL, id TEXT NOT NULL, run_id TEXT NOT NULL, role TEXT NOT NULL,
+        content TEXT NOT NULL, silent INTEGER NOT NULL, calls TEXT, call_id TEXT, status TEXT,
+        provider_state TEXT, created_at INTEGER NOT NULL, citations TEXT,
+        PRIMARY KEY (conversation, seq), UNIQUE (conversation, id)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS runs (
+        app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
+        conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+        body_hash TEXT NOT NULL, state TEXT NOT NULL, created_at INTEGER NOT NULL, client_id TEXT,
+        PRIMARY KEY (app, user, id)) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS runs_of_conversation ON runs (conversation, state)",
+    "CREATE TABLE IF NOT EXISTS agent_sessions (
+        key INTEGER PRIMARY KEY, app TEXT NOT NULL, uid TEXT NOT NULL, agent TEXT NOT NULL,
+        user TEXT NOT NULL REFERENCES users (id), tags TEXT NOT NULL, contexts TEXT, mcpservers TEXT,
+        created_at INTEGER NOT NULL, UNIQUE (app, uid))",
+    "CREATE TABLE IF NOT EXISTS knowledge_files (
+        key INTEGER PRIMARY KEY, app TEXT NOT NULL, context TEXT NOT NULL, path TEXT NOT NULL,
+        hash TEXT NOT NULL, UNIQUE (app, context, path))",
+    "CREATE TABLE IF NOT EXISTS knowledge_chunks (
+        key INTEGER PRIMARY KEY,
+        file INTEGER NOT NULL REFERENCES knowledge_files (key) ON DELETE CASCADE,
+        title TEXT NOT NULL, anchor TEXT, text TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS chunks_of_file ON knowledge_chunks (file)",
+    // The words only; the text itself stands in knowledge_chunks.
+    "CREATE VIRTUAL TABLE IF NOT EXISTS knowledge_words USING fts5 (
+        title, text, content = '', contentless_delete = 1,
+        tokenize = 'porter unicode61 remove_diacritics 2')",
+];
+
+/// What makes a file of version N one of N + 1, before the tables that are new.
+const UPGRADES: &[&[&str]] =
+    &[&["ALTER TABLE messages ADD COLUMN citations TEXT", "ALTER TABLE runs ADD COLUMN client_id TEXT"]];
+
+/// Brings the file to this version, all or nothing.
+///
+/// # Errors
+/// The database failed, or a newer version wrote it.
+pub(super) async fn prepare(pool: &SqlitePool, path: &Path) -> Result<(), OpenError> {
+    let broken = |error: sqlx::Error| failed(path, &error.to_string());
+    let found = version(pool).await.map_err(broken)?;
+    let known = match found.as_deref() {
+        None => Some(VERSION),
+        Some(text) => text.parse().ok().filter(|known| (1..=VERSION).contains(known)),
+    };
+    let Some(known) = known else {
+        return Err(OpenError(format!(
+            "The database {} has format {} and this version needs {VERSION}. Name another file in server.database.",
+            path.display(),
+            found.unwrap_or_default(),
+        )));
+    };
+    upgrade(pool, known).await.map_err(broken)
+}
+
+async fn upgrade(pool: &SqlitePool, from: u32) -> StoreResult<()> {
+    let mut tx = pool.begin().await?;
+    for statement in UPGRADES.iter().skip(from as usize - 1).copied().flatten().chain(TABLES) {
+        sqlx::query(*statement).execute(&mut *tx).await?;
+    }
+    sqlx::query("INSERT OR REPLACE INTO meta (key, value) VALUES ('version', ?)")
+        .bind(VERSION.to_string())
+        .execute(&mut *tx)
+        .await?;
+    tx.commit().await
+}
+
+/// The version of the file; `None` for a new one.
+async fn version(pool: &SqlitePool) -> StoreResult<Option<String>> {
+    let tables: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").fetch_one(pool).await?;
+    if tables == 0 {
+        return Ok(None);
+    }
+    sqlx::query_scalar("SELECT value FROM meta WHERE key = 'version'").fetch_optional(pool).await
+}

@@ -1,0 +1,118 @@
+//! What can be looked at: the last requests with `--dev`, and the log.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use mindset_core::json::Value;
+use support::{CONFIG, Folder, Server, events, input};
+
+fn entries(body: &Value) -> &[Value] {
+    body.get("entries").and_then(Value::as_array).unwrap()
+}
+
+#[tokio::test]
+async fn only_with_dev_and_only_ones_own() {
+    let server = Server::dev(CONFIG).await;
+    let (token, _) = server.anonymous().await;
+    let body = input("r1", "t1", "hello there")
+        .replace(
+            r#""context":[]"#,
+            r#""context":[{"description":"situational_awareness","value":"{\"page\":7}"}]"#,
+        )
+        .replace(
+            r#""tools":[]"#,
+            r#""tools":[{"name":"set_color","description":"Colours","parameters":{}}]"#,
+        );
+    events(server.post("/v1/agents/demo/runs", &body).bearer(&token).open().await).await;
+    server.finish(&token, "r2", "t1", "thanks").await;
+    let path = "/v1/dev/conversations/t1";
+    let answer = server.request("GET", path).bearer(&token).send().await;
+    let entries = entries(&answer.body);
+    assert_eq!(entries.len(), 2, "{}", answer.text);
+    assert_eq!((entries[0].str("kind"), entries[0].str("runId")), (Some("model"), Some("r1")));
+    assert!(entries[0].str("system").unwrap().contains(r#"{"page":7}"#));
+    assert!(!entries[1].str("system").unwrap().contains("page"));
+    assert!(
+        entries[0]
+            .get("tools")
+            .unwrap()
+            .to_string()
+            .contains(r#""name":"set_color","description":"Colours""#)
+    );
+    assert_eq!(entries[1].get("messages").and_then(Value::as_array).map(<[Value]>::len), Some(3));
+
+    let (other, _) = server.anonymous().await;
+    assert_eq!(server.request("GET", path).bearer(&other).send().await.error(), (404, "not-found".into()));
+    assert_eq!(server.request("GET", path).send().await.error(), (401, "invalid-auth".into()));
+    let plain = Server::start().await;
+    let (token, _) = plain.anonymous().await;
+    plain.finish(&token, "r1", "t1", "hello").await;
+    let nothing = plain.request("GET", path).bearer(&token).send().await;
+    assert_eq!(nothing.error(), (404, "not-found".into()));
+    assert!(nothing.text.contains("Nothing has this address"));
+}
+
+fn program(folder: &Folder) -> Command {
+    let file = folder.path("mindset.toml");
+    std::fs::write(&file, CONFIG).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mindset-runtime"));
+    command.arg("--config").arg(file).env("MINDSET__SERVER__DATABASE", folder.path("test.db"));
+    command.env("MINDSET__SERVER__LISTEN", "127.0.0.1:0").stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn dev_is_for_this_computer() {
+    let folder = Folder::new();
+    let output = program(&folder).arg("--dev").env("MINDSET__SERVER__LISTEN", "0.0.0.0:0").output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err.contains("--dev") && err.contains("0.0.0.0:0") && err.contains("127.0.0.1"), "{err}");
+}
+
+/// What the program logs at a level while someone talks to it.
+async fn log(level: &str) -> String {
+    let folder = Folder::new();
+    let mut child = program(&folder).arg("--dev").env("MINDSET__SERVER__LOG", level).spawn().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut log = String::new();
+    while !log.contains("listening") {
+        assert!(err.read_line(&mut log).unwrap() > 0, "{log}");
+    }
+    let url = log.split("listening on ").nth(1).unwrap().lines().next().unwrap().trim().to_owned();
+    let server = Server::elsewhere(&url);
+    let token = server.user("USER-canary").await;
+    let body = input("r1", "t1", "MESSAGE-canary").replace(
+        r#""forwardedProps":{}"#,
+        r#""forwardedProps":{"mindset":{"clientId":"c","passthroughParams":{"KEY-canary":"VALUE-canary"}}}"#,
+    );
+    let body = body.replace(
+        r#""context":[]"#,
+        r#""context":[{"description":"situational_awareness","value":"{\"page\":\"AWARE-canary\"}"}]"#,
+    );
+    events(server.post("/v1/agents/demo/runs", &body).bearer(&token).open().await).await;
+    let body = r#"{"agentUid":"closed","externalUserId":"USER-canary","tags":["TAG-canary"]}"#;
+    let session = server.backend("POST", "agentsessions", body).await.string("agentSessionUid");
+    events(server.run(&token, &session, ("r2", "t2"), "MESSAGE-canary").await).await;
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    err.read_to_string(&mut log).unwrap();
+    child.wait().unwrap();
+    assert!(!log.contains(&token) && !log.contains("first-key"), "{log}");
+    log
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn logs_tell_what_happens_and_nothing_of_what_is_said() {
+    for level in ["trace", "debug", "info"] {
+        let log = log(level).await;
+        assert!(!log.contains("canary"), "{log}");
+        for line in ["run started", "model called", "model answered", "run ended"] {
+            assert_eq!(log.contains(line), level != "info", "{line} at {level}: {log}");
+        }
+    }
+}
