@@ -15,6 +15,24 @@ pub fn normalise(text: &str) -> &str {
     if matches!(trimmed, "" | "null" | "[]") { "{}" } else { text }
 }
 
+/// The object that the text of a call's arguments stands for, or why it is none, for
+/// the model to act on.
+pub(crate) fn read(text: &str) -> Result<Object, String> {
+    match parse(normalise(text)) {
+        Ok(Value::Object(given)) => Ok(given),
+        Ok(other) => Err(concat(&[
+            "The call was not run: its arguments must be one JSON object, not ",
+            other.kind(),
+            ". Send it again as an object.",
+        ])),
+        Err(e) => Err(concat(&[
+            "The call was not run: its arguments are not valid JSON, ",
+            &e.text(),
+            ". Send it again as one JSON object.",
+        ])),
+    }
+}
+
 /// The model's own arguments, without the names it was not told and valid against
 /// the schema it saw. May be shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,24 +47,7 @@ impl CheckedArgs {
     /// # Errors
     /// What is wrong with them, for the model to act on.
     pub fn read(text: &str, visible: &VisibleSchema, patterns: &dyn Pattern) -> Result<CheckedArgs, String> {
-        let mut given = match parse(normalise(text)) {
-            Ok(Value::Object(given)) => given,
-            Ok(other) => {
-                let kind = other.kind();
-                return Err(concat(&[
-                    "The call was not run: its arguments must be one JSON object, not ",
-                    kind,
-                    ". Send it again as an object.",
-                ]));
-            }
-            Err(e) => {
-                return Err(concat(&[
-                    "The call was not run: its arguments are not valid JSON, ",
-                    &e.text(),
-                    ". Send it again as one JSON object.",
-                ]));
-            }
-        };
+        let mut given = read(text)?;
         for name in visible.stripped() {
             given.remove(name);
         }

@@ -11,6 +11,7 @@
 mod arguments;
 mod strip;
 
+pub(crate) use arguments::read;
 pub use arguments::{CheckedArgs, FullArgs, normalise};
 pub use strip::VisibleSchema;
 

@@ -19,6 +19,10 @@ const MAX_ID: usize = 200;
 /// Characters of a message.
 const MAX_MESSAGE: usize = 100_000;
 
+/// The result of a call whose page is gone, whatever another client says it was.
+const GONE: &str = "The page was closed or reloaded before the result came. It is not known whether the tool \
+     acted. Do not repeat the call by yourself.";
+
 /// What the run does to the conversation before it calls the model.
 pub(super) struct Accepted {
     /// The stored message to drop, with all that follow it.
@@ -38,10 +42,12 @@ pub(super) fn accept(
 ) -> Result<Accepted, Refusal> {
     check_id("threadId", &input.thread_id)?;
     check_id("runId", &input.run_id)?;
+    let client = input.mindset("clientId").and_then(Value::as_str);
+    let own = conversation.open_client.as_deref() == client;
     let mut stored = conversation.messages;
     let unknown = stored.is_empty();
     let truncate = truncate(input, &mut stored)?;
-    let mut reader = Reader { input, ids, now, used: stored.iter().map(|m| m.id.clone()).collect() };
+    let mut reader = Reader { input, ids, now, own, used: stored.iter().map(|m| m.id.clone()).collect() };
     let users = reader.users(unknown)?;
     let open = open_calls(&stored);
     let mut new = reader.answers(&open)?;
@@ -89,6 +95,8 @@ struct Reader<'a> {
     input: &'a RunAgentInput,
     ids: &'a mut dyn NextId,
     now: Millis,
+    /// Whether the open calls are this client's own.
+    own: bool,
     /// Message ids of the conversation.
     used: BTreeSet<String>,
 }
@@ -156,6 +164,9 @@ impl Reader<'_> {
         if let (true, Some(error)) = (content.is_empty(), &message.error) {
             content.clone_from(error);
         }
+        if !self.own {
+            GONE.clone_into(&mut content);
+        }
         let id = match check_id("", &message.id) {
             Ok(()) if !self.used.contains(&message.id) => message.id.clone(),
             _ => self.ids.next_id(),
@@ -163,7 +174,7 @@ impl Reader<'_> {
         self.used.insert(id.clone());
         let mut answer = StoredMessage::new(id, &self.input.run_id, StoredRole::Tool, content, self.now);
         answer.call_id = Some(call.to_owned());
-        answer.status = message.error.as_ref().map(|_| MessageStatus::Error);
+        answer.status = (message.error.is_some() || !self.own).then_some(MessageStatus::Error);
         Ok(answer)
     }
 }

@@ -7,6 +7,7 @@ use crate::event::MessageStatus;
 use crate::json::Object;
 
 use super::calls::{Call, CallIds};
+use super::toolset::Toolset;
 use super::{Millis, ModelEvent, StoredMessage, StoredRole};
 
 /// Bytes of one delta. An event must stay under 1 MiB however much of it JSON
@@ -44,7 +45,13 @@ impl Answer {
 
     /// Takes a piece; the ends of an answer are the run's business and do nothing
     /// here.
-    pub(super) fn take(&mut self, piece: ModelEvent, used: &mut CallIds, ids: &mut dyn NextId) -> Vec<Body> {
+    pub(super) fn take(
+        &mut self,
+        piece: ModelEvent,
+        used: &mut CallIds,
+        ids: &mut dyn NextId,
+        tools: &Toolset,
+    ) -> Vec<Body> {
         let mut out = Vec::new();
         match piece {
             ModelEvent::Text(delta) => self.take_text(&delta, &mut out),
@@ -53,7 +60,7 @@ impl Answer {
                 self.close_reasoning(&mut out);
                 self.close_text(&mut out);
                 let call = Call::new(key, used.take(id, ids), name);
-                out.push(call.start(&self.message_id));
+                out.push(call.start(&self.message_id, tools.shown(&call.name)));
                 self.calls.push(call);
             }
             ModelEvent::CallArguments { key, delta } => {
@@ -65,6 +72,11 @@ impl Answer {
             ModelEvent::End { .. } | ModelEvent::Failed(_) => {}
         }
         out
+    }
+
+    /// The message that the answer becomes.
+    pub(super) fn message_id(&self) -> &str {
+        &self.message_id
     }
 
     /// Whether the model has said and called nothing.

@@ -1,26 +1,12 @@
-//! Arguments of a call, as models write them.
+//! Arguments of a call, as models write them and as they are stored.
 
-use crate::json::{ParseError, Value, parse};
-
-/// What the text of a call's arguments stands for: nothing at all, in any of the
-/// spellings models use, is `{}`; everything else stays as it is.
-pub(super) fn normalise(text: &str) -> &str {
-    let trimmed = text.trim();
-    if matches!(trimmed, "" | "null" | "[]") { "{}" } else { text }
-}
+use crate::json::Object;
+pub(super) use crate::passthrough::normalise;
+use crate::passthrough::read;
 
 /// Why the arguments are no JSON object, for the model.
 pub(super) fn fault(text: &str) -> Option<String> {
-    match read(text) {
-        Ok(Value::Object(_)) => None,
-        Ok(other) => Some(format!(
-            "The call was not run: its arguments must be one JSON object, not {}. Send it again as an object.",
-            other.kind()
-        )),
-        Err(e) => Some(format!(
-            "The call was not run: its arguments are not valid JSON, {e}. Send it again as one JSON object."
-        )),
-    }
+    read(text).err()
 }
 
 /// The text as history may carry it: providers refuse what is no object.
@@ -30,11 +16,15 @@ pub(super) fn for_history(text: &str) -> &str {
 
 /// The same for two texts that mean the same call.
 pub(super) fn canonical(text: &str) -> String {
-    read(text).map_or_else(|_| text.to_owned(), |value| value.to_string())
+    read(text).map_or_else(|_| text.to_owned(), |object| object.text())
 }
 
-fn read(text: &str) -> Result<Value, ParseError> {
-    parse(normalise(text))
+/// The text without members of these names: a model may make up a value for a
+/// parameter it was never told of.
+pub(super) fn without(text: &str, names: &[String]) -> String {
+    let Ok(mut object) = read(text) else { return text.to_owned() };
+    let removed = names.iter().filter(|name| object.remove(name).is_some()).count();
+    if removed == 0 { normalise(text).to_owned() } else { Object::text(&object) }
 }
 
 #[cfg(test)]
@@ -54,5 +44,18 @@ mod tests {
             assert_eq!(for_history(text), "{}");
         }
         assert_eq!(canonical("{ \"a\": 1 }"), canonical("{\"a\":1}"));
+    }
+
+    #[test]
+    fn made_up_values_are_not_kept() {
+        let names = ["key".to_owned()];
+        for (text, kept) in [
+            ("{ \"a\": 1 }", "{ \"a\": 1 }"),
+            ("{ \"a\": 1, \"key\": 2 }", "{\"a\":1}"),
+            ("{\"key\": ", "{\"key\": "),
+            ("", "{}"),
+        ] {
+            assert_eq!(without(text, &names), kept);
+        }
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Call {
     pub(super) key: u32,
     /// Unique in the conversation.
     pub(super) id: String,
-    /// The tool.
+    /// What the model calls the tool.
     pub(super) name: String,
     /// JSON text so far.
     pub(super) arguments: String,
@@ -54,10 +54,11 @@ impl Call {
         Call { key, id, name, arguments: String::new(), told: false }
     }
 
-    pub(super) fn start(&self, message_id: &str) -> Body {
+    /// `shown` is the tool's name for readers.
+    pub(super) fn start(&self, message_id: &str, shown: &str) -> Body {
         Body::ToolCallStart {
             tool_call_id: self.id.clone(),
-            tool_call_name: self.name.clone(),
+            tool_call_name: shown.to_owned(),
             parent_message_id: Some(message_id.to_owned()),
         }
     }

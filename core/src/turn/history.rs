@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use crate::event::MessageStatus;
 
 use super::conversation::CANCELLED;
-use super::{ModelCall, ModelMessage, StoredCall, StoredMessage, StoredRole, arguments, tools};
+use super::names::legal_name;
+use super::results::SILENT_FAILURE;
+use super::{ModelCall, ModelMessage, StoredCall, StoredMessage, StoredRole, arguments};
 
-/// Bytes of one tool result that the model is shown.
-const MAX_RESULT: usize = 256 * 1024;
+/// Bytes of one tool result that the model and readers are shown.
+pub(super) const MAX_RESULT: usize = 256 * 1024;
 
 /// Places of stored results by call, oldest first.
 type Results<'a> = BTreeMap<&'a str, Vec<usize>>;
@@ -59,7 +61,7 @@ fn assistant(message: &StoredMessage, calls: &[StoredCall]) -> ModelMessage {
 fn call(stored: &StoredCall) -> ModelCall {
     ModelCall {
         id: stored.id.clone(),
-        name: tools::legal_name(&stored.name),
+        name: legal_name(&stored.name),
         arguments: arguments::for_history(&stored.arguments).to_owned(),
     }
 }
@@ -75,19 +77,19 @@ fn tool(call: &StoredCall, result: Option<&StoredMessage>) -> ModelMessage {
     let failed = result.is_none_or(|m| m.status == Some(MessageStatus::Error));
     let content = match result {
         None => CANCELLED.to_owned(),
-        Some(m) if failed && m.content.trim().is_empty() => "The tool failed and did not say why.".to_owned(),
-        Some(m) => cut(&m.content),
+        Some(m) if failed && m.content.trim().is_empty() => SILENT_FAILURE.to_owned(),
+        Some(m) => cut(&m.content, MAX_RESULT),
     };
-    ModelMessage::Tool { call_id: call.id.clone(), name: tools::legal_name(&call.name), content, failed }
+    ModelMessage::Tool { call_id: call.id.clone(), name: legal_name(&call.name), content, failed }
 }
 
-/// At most [`MAX_RESULT`] bytes of the text, cut between two characters, and a
-/// note of what is missing.
-fn cut(text: &str) -> String {
-    if text.len() <= MAX_RESULT {
+/// At most `limit` bytes of the text, cut between two characters, and a note of what
+/// is missing.
+pub(super) fn cut(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
         return text.to_owned();
     }
-    let shown = text.floor_char_boundary(MAX_RESULT);
+    let shown = text.floor_char_boundary(limit);
     format!(
         "{}\n[The result is too long: the first {shown} of {} bytes are shown.]",
         text.get(..shown).unwrap_or(""),

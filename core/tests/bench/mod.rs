@@ -2,16 +2,19 @@
 //! to the rules every turn has to keep.
 
 #[path = "../patterns/mod.rs"]
-mod patterns;
+pub mod patterns;
+#[path = "../pair/requests.rs"]
+mod requests;
 
 use mindset_core::NextId;
 use mindset_core::agui::{Body, Event, Message, Order, Role, RunAgentInput, Tool};
 use mindset_core::json::{Object, Value};
 use mindset_core::turn::{
     Agent, Conversation, Input, ModelEvent, ModelFailure, ModelRequest, Output, Ports, Refusal, RunState,
-    StoredMessage, Turn,
+    StoredMessage, ToolOutcome, ToolRequest, Turn,
 };
 use patterns::Plain;
+pub use requests::check_request;
 
 pub struct Bench {
     pub turn: Turn,
@@ -20,6 +23,10 @@ pub struct Bench {
     pub events: Vec<Event>,
     pub requests: Vec<ModelRequest>,
     pub aborted: u32,
+    /// Calls that were made, and those of them that run still.
+    pub calls: Vec<ToolRequest>,
+    pub running: Vec<String>,
+    pub aborted_tools: u32,
     pub done: Option<RunState>,
     order: Order,
 }
@@ -83,9 +90,22 @@ impl Bench {
     }
 
     pub fn with(input: RunAgentInput, agent: Agent, stored: Vec<StoredMessage>) -> Result<Bench, Refusal> {
+        Bench::of(input, agent, stored, None)
+    }
+
+    /// The same in a conversation whose open calls belong to a client.
+    pub fn of(
+        input: RunAgentInput,
+        agent: Agent,
+        stored: Vec<StoredMessage>,
+        client: Option<&str>,
+    ) -> Result<Bench, Refusal> {
         let ids = ids(&format!("{}-", input.run_id));
-        let conversation =
-            Conversation { id: input.thread_id.clone(), messages: stored.clone(), open_client: None };
+        let conversation = Conversation {
+            id: input.thread_id.clone(),
+            messages: stored.clone(),
+            open_client: client.map(str::to_owned),
+        };
         let turn = Turn::start(input, agent, conversation, Ports { ids, patterns: Box::new(Plain) }, 1_000)?;
         let mut bench = Bench {
             turn,
@@ -94,6 +114,9 @@ impl Bench {
             events: Vec::new(),
             requests: Vec::new(),
             aborted: 0,
+            calls: Vec::new(),
+            running: Vec::new(),
+            aborted_tools: 0,
             done: None,
             order: Order::new(),
         };
@@ -107,6 +130,12 @@ impl Bench {
         self
     }
 
+    /// A tool is done.
+    pub fn tool(&mut self, call: &str, outcome: ToolOutcome) -> &mut Bench {
+        self.running.retain(|id| id != call);
+        self.handle(Input::Tool { call_id: call.to_owned(), outcome, duration: 7 })
+    }
+
     pub fn model(&mut self, events: impl IntoIterator<Item = ModelEvent>) -> &mut Bench {
         for event in events {
             self.handle(Input::Model(event));
@@ -118,9 +147,21 @@ impl Bench {
         while let Some(output) = self.turn.poll_output() {
             assert_eq!(self.done, None, "nothing after the end: {output:?}");
             match output {
-                Output::CallModel(request) => self.requests.push(request),
+                Output::CallModel(request) => {
+                    check_request(&request);
+                    assert!(self.running.is_empty(), "the model is asked while tools run");
+                    self.requests.push(request);
+                }
                 Output::AbortModel => self.aborted += 1,
-                Output::CallTool(_) | Output::AbortTools => panic!("this run has no tools"),
+                Output::CallTool(request) => {
+                    assert!(self.calls.iter().all(|c| c.call_id != request.call_id), "a call runs twice");
+                    self.running.push(request.call_id.clone());
+                    self.calls.push(request);
+                }
+                Output::AbortTools => {
+                    self.running.clear();
+                    self.aborted_tools += 1;
+                }
                 Output::Truncate { from } => {
                     let at = self.store.iter().position(|m| m.id == from).unwrap();
                     self.store.truncate(at);
@@ -138,7 +179,10 @@ impl Bench {
                     }
                     self.events.push(event);
                 }
-                Output::Done(state) => self.done = Some(state),
+                Output::Done(state) => {
+                    assert!(self.running.is_empty(), "tools run after the end");
+                    self.done = Some(state);
+                }
             }
         }
         assert_eq!(self.turn.poll_timeout().is_none(), self.done.is_some());
@@ -152,6 +196,22 @@ impl Bench {
     /// The stored messages in short.
     pub fn stored(&self) -> Vec<String> {
         self.store.iter().map(stored).collect()
+    }
+
+    /// The values of the custom events with this name.
+    pub fn customs(&self, wanted: &str) -> Vec<&Value> {
+        let value = |e: &'_ Event| matches!(&e.body, Body::Custom { name, .. } if name == wanted);
+        let events = self.events.iter().filter(|e| value(e));
+        events
+            .filter_map(|e| if let Body::Custom { value, .. } = &e.body { Some(value) } else { None })
+            .collect()
+    }
+
+    /// The event that tells the result of a call.
+    pub fn result_of(&self, call: &str) -> &Event {
+        let is =
+            |e: &&Event| matches!(&e.body, Body::ToolCallResult { tool_call_id, .. } if tool_call_id == call);
+        self.events.iter().find(is).unwrap_or_else(|| panic!("no result of {call}"))
     }
 
     pub fn last(&self) -> &Event {
@@ -182,6 +242,7 @@ fn sketch(body: &Body) -> String {
         Body::ToolCallArgs { delta, .. } => delta.clone(),
         Body::ToolCallEnd { tool_call_id } => format!(")call {tool_call_id}"),
         Body::ToolCallResult { tool_call_id, .. } => format!("result {tool_call_id}"),
+        Body::Custom { name, .. } => name.clone(),
         Body::RunFinished { outcome, .. } => format!("finished {outcome:?}"),
         Body::RunError { message, code, .. } => format!("error {} {message}", code.as_deref().unwrap_or("")),
         other => format!("{other:?}"),

@@ -9,11 +9,13 @@ mod network;
 mod page;
 #[path = "../patterns/mod.rs"]
 pub mod patterns;
+mod requests;
 mod server;
 
-pub use model::{ScriptedModel, Step, call, check_request, text};
+pub use model::{ScriptedModel, Step, call, text};
 pub use network::{Cut, Network};
 pub use page::{Heard, Page};
+pub use requests::check_request;
 pub use server::{Canned, Server};
 
 use std::collections::BTreeMap;

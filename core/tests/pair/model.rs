@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use mindset_core::event::Reason;
-use mindset_core::turn::{ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelUsage};
+use mindset_core::turn::{ModelEvent, ModelFailure, ModelRequest, ModelUsage};
+
+use super::requests::check_request;
 
 /// The script: one step per model call, in the order of the calls.
 #[derive(Default)]
@@ -106,26 +108,4 @@ impl ScriptedModel {
         self.requests.push(request);
         events
     }
-}
-
-/// What providers insist on: each call has its one result right behind its
-/// message, and nothing else has one.
-pub fn check_request(request: &ModelRequest) {
-    let mut open: VecDeque<&str> = VecDeque::new();
-    for message in &request.messages {
-        if let ModelMessage::Tool { call_id, .. } = message {
-            assert_eq!(open.pop_front(), Some(call_id.as_str()), "a result out of place");
-            continue;
-        }
-        assert!(open.is_empty(), "calls without results: {open:?}");
-        match message {
-            ModelMessage::Assistant { text, calls, .. } => {
-                assert!(!text.trim().is_empty() || !calls.is_empty(), "an empty message");
-                open.extend(calls.iter().map(|c| c.id.as_str()));
-            }
-            ModelMessage::User(text) => assert!(!text.is_empty()),
-            ModelMessage::Tool { .. } => {}
-        }
-    }
-    assert!(open.is_empty(), "calls without results: {open:?}");
 }

@@ -1,4 +1,4 @@
-//! The client's tools as the model sees them.
+//! The client's tools as the model sees them: stripped already by their owner.
 
 use std::collections::BTreeSet;
 
@@ -6,6 +6,7 @@ use crate::agui::Tool;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::json::{Object, Value};
 
+use super::names::{MAX_NAME, is_legal_name};
 use super::{ModelTool, Refusal};
 use crate::passthrough::VisibleSchema;
 
@@ -14,9 +15,6 @@ const MAX_TOOLS: usize = 128;
 
 /// Bytes of all schemas and descriptions of a run together.
 const MAX_SCHEMAS: usize = 256 * 1024;
-
-/// Characters of a tool's name.
-const MAX_NAME: usize = 64;
 
 /// The tools for the model, or what is wrong with them.
 pub(super) fn model_tools(tools: &[Tool]) -> Result<Vec<ModelTool>, Refusal> {
@@ -54,21 +52,8 @@ pub(super) fn model_tools(tools: &[Tool]) -> Result<Vec<ModelTool>, Refusal> {
     Ok(out)
 }
 
-/// `name` with every character a provider refuses replaced. Models make up names,
-/// and one illegal name in the history would fail every later request.
-pub(super) fn legal_name(name: &str) -> String {
-    if name.is_empty() {
-        return "unnamed".to_owned();
-    }
-    name.chars().take(MAX_NAME).map(|c| if is_legal(c) { c } else { '_' }).collect()
-}
-
-fn is_legal(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == '-'
-}
-
 fn check_name(i: usize, name: &str) -> Result<(), Refusal> {
-    if !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_legal) {
+    if is_legal_name(name) {
         return Ok(());
     }
     Err(refusal(format!(
@@ -141,13 +126,5 @@ mod tests {
             assert_eq!(refused.code, ErrorCode::InvalidRequest);
             assert!(refused.message.contains(place), "{}", refused.message);
         }
-    }
-
-    #[test]
-    fn made_up_names_become_legal() {
-        assert_eq!(legal_name("diary.show"), "diary_show");
-        assert_eq!(legal_name("查询"), "__");
-        assert_eq!(legal_name(""), "unnamed");
-        assert_eq!(legal_name(&"é".repeat(100)).len(), 64);
     }
 }

@@ -1,0 +1,153 @@
+//! Results of calls: what is stored for the model, and what readers are told.
+
+use crate::Millis;
+use crate::agui::Body;
+use crate::event::MessageStatus;
+use crate::json::{Object, Value};
+use crate::object;
+
+use super::history::cut;
+use super::toolset::Owner;
+use super::{ServerTool, StoredMessage, StoredRole, ToolOutcome};
+
+/// Bytes of a result in one event, as JSON: an event must stay under 1 MiB.
+const MAX_EVENT: usize = 768 * 1024;
+
+/// Characters of an error beside the result.
+const MAX_ERROR: usize = 2_000;
+
+/// What stands for a result that had no words.
+pub(super) const SILENT_FAILURE: &str = "The tool failed and did not say why.";
+
+/// What the model must know when nobody knows whether a tool has acted.
+const MAY_HAVE_ACTED: &str = "It is not known whether the tool acted. Do not repeat the call by yourself.";
+
+/// What came of one call, in words.
+pub(super) struct Told {
+    /// For the model.
+    pub(super) content: String,
+    pub(super) ok: bool,
+    /// Milliseconds it ran.
+    pub(super) duration: u64,
+    /// Nobody knows whether it acted.
+    pub(super) unknown: bool,
+}
+
+impl Told {
+    /// A call that was not run.
+    pub(super) fn refused(content: String) -> Told {
+        Told { content, ok: false, duration: 0, unknown: false }
+    }
+
+    /// What a tool said; its sources are in the content already.
+    pub(super) fn of(outcome: ToolOutcome, tool: &ServerTool, duration: u64) -> Told {
+        match outcome {
+            ToolOutcome::Done { content, .. } => Told { content, ok: true, duration, unknown: false },
+            ToolOutcome::Failed(content) => {
+                let silent = content.trim().is_empty();
+                let content = if silent { SILENT_FAILURE.to_owned() } else { content };
+                Told { content, ok: false, duration, unknown: false }
+            }
+            ToolOutcome::Unknown(text) if text.trim().is_empty() => {
+                Told::unknown("The connection to the tool broke before its result came.", tool, duration)
+            }
+            ToolOutcome::Unknown(text) => Told::unknown(&text, tool, duration),
+        }
+    }
+
+    /// A call whose result will never be known.
+    pub(super) fn unknown(what: &str, tool: &ServerTool, duration: u64) -> Told {
+        let acts = !tool.read_only;
+        let content = if acts { format!("{what} {MAY_HAVE_ACTED}") } else { what.to_owned() };
+        Told { content, ok: false, duration, unknown: acts }
+    }
+
+    /// The message to store.
+    pub(super) fn message(&self, id: String, run_id: &str, call_id: &str, now: Millis) -> StoredMessage {
+        let mut message = StoredMessage::new(id, run_id, StoredRole::Tool, &self.content, now);
+        message.call_id = Some(call_id.to_owned());
+        message.status = (!self.ok).then_some(MessageStatus::Error);
+        message
+    }
+
+    /// The event for `message`, and its `metadata.mindset`.
+    pub(super) fn event(&self, message: &StoredMessage, name: &str, owner: &Owner<'_>) -> (Body, Object) {
+        let body = Body::ToolCallResult {
+            message_id: message.id.clone(),
+            tool_call_id: message.call_id.clone().unwrap_or_default(),
+            content: for_event(&message.content).into(),
+        };
+        let mut mindset = object! { "ok": self.ok };
+        if !self.ok {
+            mindset.insert("error", self.content.chars().take(MAX_ERROR).collect::<String>());
+        }
+        mindset.insert("durationMs", self.duration);
+        describe(&mut mindset, name, owner);
+        if let Owner::Server(tool) = owner {
+            mindset.insert("readOnly", tool.read_only);
+        }
+        (body, mindset)
+    }
+}
+
+/// The event of a tool that begins to run.
+pub(super) fn tool_start(call_id: &str, tool: &ServerTool) -> Body {
+    let mut value = object! { "toolCallId": call_id };
+    describe(&mut value, &tool.name, &Owner::Server(tool));
+    Body::Custom { name: "mindset.tool_start".to_owned(), value: Value::Object(value) }
+}
+
+/// A tool that acted or may have, for the error of a run that fails.
+pub(super) fn effect(call_id: &str, tool: &ServerTool, unknown: bool) -> Value {
+    let outcome = if unknown { "unknown" } else { "done" };
+    Value::Object(object! {
+        "toolCallId": call_id,
+        "toolName": &tool.name,
+        "source": tool.source.as_str(),
+        "outcome": outcome,
+    })
+}
+
+/// Who has the tool, for readers.
+fn describe(fields: &mut Object, name: &str, owner: &Owner<'_>) {
+    fields.insert("toolName", name);
+    match owner {
+        Owner::Server(tool) => {
+            fields.insert("source", tool.source.as_str());
+            fields.insert_some("server", tool.server.as_deref());
+            fields.insert_some("description", tool.title.as_deref());
+        }
+        Owner::Page => fields.insert("source", "page"),
+        Owner::Nobody => {}
+    }
+}
+
+/// The content as one event can carry it, however much of it JSON has to escape.
+fn for_event(content: &str) -> String {
+    let mut limit = super::history::MAX_RESULT;
+    loop {
+        let text = cut(content, limit);
+        let size = Value::from(text.as_str()).text().len();
+        if size <= MAX_EVENT {
+            return text;
+        }
+        limit /= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn no_content_is_too_large_for_an_event() {
+        for content in ["\u{1}".repeat(400_000), "é".repeat(400_000), "\"".repeat(300_000)] {
+            let shown = for_event(&content);
+            assert!(Value::from(shown.as_str()).text().len() <= MAX_EVENT);
+            assert!(shown.contains(&format!("of {} bytes", content.len())), "both sizes are named");
+        }
+        assert_eq!(for_event("short"), "short");
+    }
+}
