@@ -30,15 +30,19 @@ export function shape(value) {
     return first === '{' || first === '[' ? 'a text that begins like JSON' : 'a text';
   }
   if (typeof value !== 'object' && typeof value !== 'function') return 'a number, boolean or symbol';
-  const name = value.constructor?.name;
+  const name = member(member(value, 'constructor'), 'name');
   if (typeof name === 'string' && name && name !== 'Object') return `a value of type ${name}`;
-  const keys = Object.keys(value);
-  return keys.length ? `an object with ${keys.slice(0, 8).join(', ')}` : 'an object without members';
+  try {
+    const keys = Object.keys(value);
+    return keys.length ? `an object with ${keys.slice(0, 8).join(', ')}` : 'an object without members';
+  } catch {
+    return 'an object that cannot be read';
+  }
 }
 
 /** What a thrown value says, for people. */
 export function thrown(value) {
-  const text = value?.message ?? value;
+  const text = member(value, 'message') ?? value;
   return typeof text === 'string' ? text : shape(value);
 }
 

@@ -2,7 +2,7 @@
 //! JSON text and is read there by the browser itself, so it is plain objects and
 //! arrays, never a `Map`.
 
-use mindset_core::json::Object;
+use mindset_core::json::{Object, Value};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(module = "/src/convert.js")]
@@ -28,6 +28,11 @@ pub(crate) fn plain(object: &Object) -> JsValue {
 /// A plain object, frozen all the way down.
 pub(crate) fn frozen(object: &Object) -> JsValue {
     to_value(&object.text(), true)
+}
+
+/// A plain list.
+pub(crate) fn list(items: Vec<Value>) -> JsValue {
+    to_value(&Value::Array(items).text(), false)
 }
 
 /// The member `key` if it is a string.

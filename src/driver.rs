@@ -19,8 +19,10 @@ use web_sys::HtmlElement;
 use crate::convert;
 use crate::dom::View;
 use crate::effects::fetch::{self, Fetches};
+use crate::effects::storage::{self, Place};
 use crate::effects::timer::Timer;
-use crate::effects::{event, storage};
+use crate::effects::tool::{self, Tools};
+use crate::effects::{event, owner};
 use crate::page;
 use crate::pattern::Patterns;
 
@@ -32,6 +34,8 @@ pub(crate) struct Driver {
     pub(crate) fetches: Fetches,
     /// What is drawn.
     pub(crate) view: View,
+    /// The page's handlers.
+    pub(crate) tools: Tools,
     /// Which of the page's tokens the session got last.
     pub(crate) token_seen: Cell<u32>,
     tell: OnceCell<JsValue>,
@@ -41,7 +45,7 @@ pub(crate) struct Driver {
     timer: Timer,
     /// Waits for the page's session to say which agent it is for.
     held: RefCell<Option<Config>>,
-    storage_key: RefCell<String>,
+    place: RefCell<Place>,
     next_send: Cell<u32>,
     sends: RefCell<Vec<(SendId, Function)>>,
     stops: RefCell<Vec<Function>>,
@@ -49,9 +53,10 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// A driver whose session waits for its configuration.
-    pub(crate) fn new(host: HtmlElement) -> Rc<Driver> {
+    pub(crate) fn new(host: HtmlElement, tools: Tools) -> Rc<Driver> {
         Rc::new(Driver {
             host,
+            tools,
             fetches: Fetches::default(),
             view: View::new(),
             token_seen: Cell::new(0),
@@ -61,7 +66,7 @@ impl Driver {
             ended: Cell::new(false),
             timer: Timer::default(),
             held: RefCell::new(None),
-            storage_key: RefCell::default(),
+            place: RefCell::default(),
             next_send: Cell::new(0),
             sends: RefCell::default(),
             stops: RefCell::default(),
@@ -77,6 +82,14 @@ impl Driver {
                 driver.upgrade().is_some_and(|driver| match name.as_str() {
                     "tick" => {
                         driver.tick();
+                        true
+                    }
+                    "ran" => {
+                        tool::ran(&driver, &value);
+                        true
+                    }
+                    "owner" => {
+                        driver.feed(Input::Owner { gone: value.is_truthy() });
                         true
                     }
                     _ => driver.view.told(&driver, &name, value.as_string().as_deref().unwrap_or_default()),
@@ -107,9 +120,12 @@ impl Driver {
     /// Starts, or starts again with another configuration.
     pub(crate) fn start(self: &Rc<Driver>, mut config: Config) {
         self.held.take();
-        let key = storage::key(&config);
-        config.anonymous_key = storage::read(&key);
-        self.storage_key.replace(key);
+        // The place before is free first.
+        self.place.take();
+        let place = Place::take(&config);
+        config.anonymous_key = storage::read(&place.key);
+        config.conversation_id = storage::read(&place.conversation);
+        self.place.replace(place);
         self.feed(Input::Start(config));
     }
 
@@ -195,8 +211,10 @@ impl Driver {
             return;
         }
         self.fetches.abort_all();
+        tool::abort(&self.tools, None);
         self.timer.disarm();
         self.view.remove();
+        self.place.take();
         let gone = mindset_core::object! { "status": "aborted", "conversationId": "", "runId": "" };
         for (_, settle) in self.sends.take() {
             call(&settle, &convert::plain(&gone));
@@ -240,11 +258,13 @@ impl Driver {
             Output::Abort(id) => self.fetches.abort(id),
             Output::Event(event) => event::dispatch(&self.host, &event),
             Output::Patch(patch) => self.view.apply(patch),
-            Output::RunTool(_)
-            | Output::AskTool(_)
-            | Output::AbortTool(_)
-            | Output::FindOwner(_)
-            | Output::StoreConversation(_) => {}
+            Output::RunTool(run) => tool::start(self, &run, false),
+            Output::AskTool(run) => tool::start(self, &run, true),
+            Output::AbortTool(id) => tool::abort(&self.tools, Some(id)),
+            Output::FindOwner(client_id) => owner::find(&client_id, self.tell()),
+            Output::StoreConversation(id) => {
+                storage::write(&self.place.borrow().conversation, id.as_deref());
+            }
             Output::Settle { send, result } => {
                 let settle = {
                     let mut sends = self.sends.borrow_mut();
@@ -254,7 +274,7 @@ impl Driver {
                     call(&settle, &convert::plain(&result.to_json()));
                 }
             }
-            Output::StoreAnonymousKey(value) => storage::write(&self.storage_key.borrow(), &value),
+            Output::StoreAnonymousKey(value) => storage::write(&self.place.borrow().key, Some(&value)),
         }
     }
 }

@@ -72,6 +72,7 @@ export function readInit(config, defaultServer) {
     server,
     appUid,
     isAgUi,
+    extended: option('extendedSituationalAwareness', 'true or false', (value) => typeof value === 'boolean'),
     trusted: trusted.join('\n'),
     timing,
     isSession: Boolean(getSession),

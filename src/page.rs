@@ -54,6 +54,8 @@ pub(crate) struct Init {
     pub(crate) protocol: Protocol,
     /// Time constants.
     pub(crate) timing: Timing,
+    /// `extendedSituationalAwareness`.
+    pub(crate) extended_awareness: bool,
     /// `getSession`, which may name the agent, and not `fetchAuthentication`.
     pub(crate) is_session: bool,
     /// Origins that may see the page's credentials, one a line.
@@ -143,6 +145,7 @@ impl Init {
             app_uid: text("appUid"),
             protocol: if is("isAgUi") { Protocol::AgUi } else { Protocol::Mindset },
             timing,
+            extended_awareness: is("extended"),
             is_session: is("isSession"),
             trusted: text("trusted"),
             ask: convert::member(given, "ask"),

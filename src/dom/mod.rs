@@ -6,11 +6,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mindset_core::error::ErrorCode;
+use mindset_core::event::Decision;
+use mindset_core::json::Value;
 use mindset_core::session::{Input, SendOptions};
-use mindset_core::view::{Activity, Notice, NoticeAction, Patch};
+use mindset_core::view::{Activity, Notice, NoticeAction, Patch, ToolState};
 use wasm_bindgen::prelude::*;
 use web_sys::ShadowRoot;
 
+use crate::convert;
 use crate::driver::Driver;
 
 #[wasm_bindgen(module = "/src/dom/panel.js")]
@@ -31,6 +34,14 @@ extern "C" {
     fn set_status(this: &Panel, id: &str, status: Option<&str>);
     #[wasm_bindgen(method, js_name = removeMessage)]
     fn remove_message(this: &Panel, id: &str);
+    #[wasm_bindgen(method, js_name = setTool)]
+    fn set_tool(this: &Panel, id: &str, state: &str, label: &str);
+    #[wasm_bindgen(method, js_name = addQuestion)]
+    fn add_question(this: &Panel, id: &str, text: &str, details: &JsValue);
+    #[wasm_bindgen(method, js_name = removeQuestion)]
+    fn remove_question(this: &Panel, id: &str);
+    #[wasm_bindgen(method, js_name = setSources)]
+    fn set_sources(this: &Panel, id: &str, sources: &JsValue);
     #[wasm_bindgen(method, js_name = setActivity)]
     fn set_activity(this: &Panel, activity: &str);
     #[wasm_bindgen(method, js_name = setNotice)]
@@ -133,6 +144,10 @@ impl View {
             "send" => driver.send(None, |id| Input::Send { id, text, options: SendOptions::default() }),
             "retry" => driver.send(None, |id| Input::Retry { id }),
             "reconnect" => driver.step(Input::Reconnect),
+            "allowOnce" | "deny" => match Decision::parse(name) {
+                Some(decision) => driver.step(Input::Decide { request_id: text, decision }),
+                None => Ok(()),
+            },
             _ => {
                 driver.stop(None);
                 Ok(())
@@ -156,11 +171,24 @@ fn apply(panel: &Panel, patch: &Patch) {
         Patch::AddMessage { id, role, text } => panel.add_message(id, role.as_str(), text),
         Patch::SetStatus { id, status } => panel.set_status(id, status.map(|status| status.as_str())),
         Patch::RemoveMessage { id } => panel.remove_message(id),
-        Patch::AddTool { .. }
-        | Patch::SetTool { .. }
-        | Patch::AddQuestion { .. }
-        | Patch::RemoveQuestion { .. }
-        | Patch::SetCitations { .. } => {}
+        Patch::AddTool { id, state, label } | Patch::SetTool { id, state, label } => {
+            panel.set_tool(id, call(*state), label);
+        }
+        Patch::AddQuestion { id, text, details } => {
+            let mut list = Vec::new();
+            for (name, value) in details {
+                list.push(Value::Array(vec![name.into(), value.into()]));
+            }
+            panel.add_question(id, text, &convert::list(list));
+        }
+        Patch::RemoveQuestion { id } => panel.remove_question(id),
+        Patch::SetCitations { id, items } => {
+            let mut list = Vec::new();
+            for item in items {
+                list.push(item.to_json());
+            }
+            panel.set_sources(id, &convert::list(list));
+        }
         Patch::SetActivity(activity) => panel.set_activity(name(*activity)),
         Patch::SetNotice(notice) => show_notice(panel, notice.as_ref()),
         Patch::SetDisclosure(text) => panel.set_disclosure(text.as_deref()),
@@ -173,6 +201,16 @@ fn show_notice(panel: &Panel, notice: Option<&Notice>) {
         NoticeAction::Reconnect => "reconnect",
     });
     panel.set_notice(notice.map(|n| n.text.as_str()), notice.is_some_and(|n| n.error), action);
+}
+
+fn call(state: ToolState) -> &'static str {
+    match state {
+        ToolState::Asking => "asking",
+        ToolState::Running => "running",
+        ToolState::Done => "done",
+        ToolState::Failed => "failed",
+        ToolState::Stopped => "stopped",
+    }
 }
 
 fn name(activity: Activity) -> &'static str {

@@ -23,6 +23,19 @@ const ENDINGS = {
   interrupted: ['Interrupted', 'Interrupted'],
   error: ['Incomplete', 'Not answered'],
 };
+/** How a tool call stands: what screen readers hear before its words, and its picture. */
+const CALLS = {
+  asking: ['Waiting for you', 'M12 7.5V12l3 2m6-2a9 9 0 1 1-18 0 9 9 0 0 1 18 0'],
+  running: ['Running', 'M12 3a9 9 0 1 1-9 9'],
+  done: ['Done', 'M5 12.5l4.5 4.5L19 7.5'],
+  failed: ['Failed', 'M7 7l10 10M17 7L7 17'],
+  stopped: ['Stopped', 'M7 12h10'],
+};
+/** What a person says to a question: its name, its word on the button. */
+const WORDS = [
+  ['deny', 'Deny'],
+  ['allowOnce', 'Allow'],
+];
 /** Rounding of scroll positions, in pixels. */
 const SLACK = 3;
 /** What browsers report for keys that belong to an input method. */
@@ -67,6 +80,7 @@ function icon(parent, path, kind = '') {
  */
 class Row {
   #status;
+  #sources;
   #tail;
   /** Line ends seen and not written: they may become a blank line. */
   #breaks = 0;
@@ -101,6 +115,21 @@ class Row {
     put();
   }
 
+  /** Where the answer comes from: links by their titles, in the order of their markers. */
+  setSources(sources) {
+    this.#sources?.remove();
+    this.#sources = sources.length ? add(this.element, 'ol|part=message__sources|class=sources|aria-label=Sources') : undefined;
+    for (const { marker, title, url } of sources) {
+      const item = add(this.#sources, 'li');
+      const isLink = /^https?:\/\//i.test(url);
+      const source = add(item, `${isLink ? 'a|target=_blank|rel=noopener noreferrer' : 'span'}|part=source|class=source`);
+      if (isLink) source.href = source.title = url;
+      add(source, 'b', marker.replace(/^\[(.*)\]$/, '$1'));
+      add(source, 'span|class=title|dir=auto', title);
+      if (isLink) add(source, 'span|class=unseen', ' (opens in a new tab)');
+    }
+  }
+
   setStatus(status) {
     this.#status?.remove();
     this.#status =
@@ -128,6 +157,10 @@ export class Panel {
   #button;
   #disclosure;
   #rows = new Map();
+  /** Lines about tool calls, and those that are not at their end. */
+  #calls = new Map();
+  #open = new Set();
+  #questions = new Map();
   /** The view stays at the end; whoever scrolls up, by however little, stays where they are. */
   #follows = true;
   #top = 0;
@@ -182,7 +215,7 @@ export class Panel {
   }
 
   clear() {
-    this.#rows.clear();
+    for (const known of [this.#rows, this.#calls, this.#open, this.#questions]) known.clear();
     this.#list.textContent = this.#announcer.textContent = '';
     this.#toAnnounce = false;
     this.#empty.hidden = false;
@@ -200,6 +233,59 @@ export class Panel {
     this.#rows.set(id, row);
   }
 
+  /** A line about a tool call, at the end or where it is. */
+  setTool(id, state, text) {
+    this.#empty.hidden = true;
+    let line = this.#calls.get(id);
+    if (!line) this.#calls.set(id, (line = add(this.#list, 'div|part=tool|class=tool')));
+    const [said, path] = CALLS[state];
+    line.dataset.state = state;
+    line.textContent = '';
+    icon(line, path);
+    add(line, 'span|class=unseen', `${said}: `);
+    add(line, 'span|part=tool__text|dir=auto', text);
+    this.#open[state === 'running' || state === 'asking' ? 'add' : 'delete'](id);
+    this.#showTyping();
+  }
+
+  /** Asks the person. Nothing takes the focus; what is asked is read out at once. */
+  addQuestion(id, text, details) {
+    this.#empty.hidden = true;
+    const card = add(this.#list, 'div|part=question|class=card question|role=group');
+    label(card, text);
+    card.dataset.question = id;
+    add(card, 'p|part=question__text|role=alert|dir=auto', text);
+    if (details.length) {
+      // It scrolls, so keys must reach it.
+      const box = add(card, 'div|part=question__details|class=details|role=group|aria-label=Details|tabindex=0');
+      const list = add(box, 'dl');
+      for (const [name, value] of details) {
+        add(list, 'dt|dir=auto', name);
+        add(list, 'dd|dir=auto', value);
+      }
+    }
+    const words = add(card, 'div|class=words');
+    for (const [name, word] of WORDS) add(words, `button|type=button|part=question__button question__button--${name}|data-do=${name}`, word);
+    this.#questions.set(id, card);
+    this.#follows = true;
+    this.#showState();
+  }
+
+  removeQuestion(id) {
+    const card = this.#questions.get(id);
+    if (!card) return;
+    // The buttons go; whoever stood on one goes on writing.
+    const stood = card.contains(this.#root.activeElement);
+    card.remove();
+    this.#questions.delete(id);
+    if (stood) this.#input.focus();
+    this.#showState();
+  }
+
+  setSources(id, sources) {
+    this.#rows.get(id)?.setSources(sources);
+  }
+
   append(id, text) {
     this.#rows.get(id)?.write(text);
     this.#toAnnounce = true;
@@ -212,14 +298,13 @@ export class Panel {
   removeMessage(id) {
     this.#rows.get(id)?.element.remove();
     this.#rows.delete(id);
-    this.#empty.hidden = this.#rows.size > 0;
+    this.#empty.hidden = this.#list.childElementCount > 0;
   }
 
   /** What the agent is doing: typing indicator, button, and the finished answer read out. */
   setActivity(activity) {
     this.#activity = this.#frame.dataset.activity = activity;
     this.#showState();
-    this.#typing.hidden = activity !== 'waiting' && activity !== 'thinking';
     if (activity === 'idle' && this.#toAnnounce) {
       this.#toAnnounce = false;
       const last = [...this.#rows.values()].pop();
@@ -272,7 +357,7 @@ export class Panel {
       case 'scroll':
         return this.#scrolled();
       case 'click':
-        return this.#click(event.target.closest('[data-do]')?.dataset.do);
+        return this.#click(event.target.closest('[data-do]'));
       case 'input':
         return this.#resize();
       case 'focusin':
@@ -288,7 +373,8 @@ export class Panel {
     }
   }
 
-  #click(name) {
+  #click(button) {
+    const name = button?.dataset.do;
     if (name === 'jump') {
       this.#follows = true;
       this.#settle();
@@ -296,7 +382,7 @@ export class Panel {
       this.#send();
       this.#input.focus();
     } else if (name) {
-      this.#tell(name);
+      this.#tell(name, button.closest('.question')?.dataset.question);
     }
   }
 
@@ -313,7 +399,7 @@ export class Panel {
       if (key === 'Enter' && inInput && !shiftKey) {
         event.preventDefault();
         this.#send();
-      } else if (key === 'Escape' && this.#busy()) {
+      } else if (key === 'Escape' && this.#busy() && !event.target.closest('.question')) {
         ours = true;
         event.preventDefault();
         this.#tell('stop');
@@ -334,11 +420,19 @@ export class Panel {
     }
   }
 
+  /** A line that turns says as much as the dots. */
+  #showTyping() {
+    const works = this.#activity === 'waiting' || this.#activity === 'thinking';
+    this.#typing.hidden = !works || this.#open.size > 0 || this.#questions.size > 0;
+  }
+
   /** An error that stands while the session starts is what keeps it from starting. */
   #showState() {
     const { activity } = this.#frame.dataset;
     const failed = activity === 'starting' && this.#frame.classList.contains('failed');
-    this.#state.textContent = failed ? 'Not connected' : STATES[activity];
+    const waits = this.#questions.size > 0;
+    this.#state.textContent = failed ? 'Not connected' : waits ? 'Waiting for you\u2026' : STATES[activity];
+    this.#showTyping();
   }
 
   #busy() {

@@ -23,10 +23,29 @@ export function readStorage(key) {
   }
 }
 
+/** Without a value it is forgotten. */
 export function writeStorage(key, value) {
   try {
-    sessionStorage.setItem(key, value);
+    if (value === undefined) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, value);
   } catch {
     // Then the next page load is somebody new.
   }
+}
+
+/** Shows other pages that this one lives, for as long as it does. */
+export function holdLock(name) {
+  navigator.locks?.request(name, () => new Promise(() => {})).catch(() => {});
+}
+
+/** Tells whether no page holds the lock; without locks nobody knows, without a name nobody does. */
+export async function findOwner(name, tell) {
+  let gone = name === undefined;
+  try {
+    if (gone) await null;
+    else await navigator.locks.request(name, { ifAvailable: true }, (lock) => void (gone = lock !== null));
+  } catch {
+    // A page that is not served securely has no locks.
+  }
+  tell('owner', gone);
 }

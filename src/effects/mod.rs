@@ -3,5 +3,7 @@
 
 pub(crate) mod event;
 pub(crate) mod fetch;
+pub(crate) mod owner;
 pub(crate) mod storage;
 pub(crate) mod timer;
+pub(crate) mod tool;

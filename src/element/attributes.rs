@@ -69,7 +69,7 @@ impl Attributes {
             page_auth,
             anonymous_key: None,
             conversation_id: None,
-            extended_awareness: false,
+            extended_awareness: init.is_some_and(|init| init.extended_awareness),
             can_ask: !self.headless,
             client_id: page::client_id(),
             timing: init.map_or_else(Timing::default, |init| init.timing),

@@ -99,6 +99,7 @@ export class Loader {
 
   /** The only event that is made here: the module that makes all others is not there. */
   report(element, info, onError = this.config?.onError) {
+    Object.freeze(info.context);
     const detail = Object.freeze({ ...info });
     element.dispatchEvent(new CustomEvent('mindset:error', { bubbles: true, composed: true, detail }));
     try {

@@ -3,6 +3,7 @@
 //! change nothing.
 
 mod attributes;
+mod channels;
 mod methods;
 
 use std::cell::{Cell, RefCell};
@@ -15,6 +16,7 @@ use web_sys::HtmlElement;
 
 use crate::driver::Driver;
 use crate::effects::event;
+use crate::effects::tool::Tools;
 use crate::error::invalid_config;
 use crate::page;
 use attributes::Attributes;
@@ -34,9 +36,9 @@ impl Agent {
     /// Takes the element over and draws it. Nothing is sent and no event is
     /// dispatched before [`start`](Self::start).
     #[wasm_bindgen(constructor)]
-    pub fn new(host: HtmlElement) -> Agent {
+    pub fn new(host: HtmlElement, tools: Tools) -> Agent {
         let agent = Agent {
-            driver: Driver::new(host),
+            driver: Driver::new(host, tools),
             started: Cell::new(false),
             config: RefCell::new(None),
             complaint: RefCell::default(),

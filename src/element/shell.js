@@ -3,6 +3,8 @@
 
 import theme from 'mindset-theme';
 import { Loader, MindsetError, afterParsing, plain } from './loader.js';
+import { Tools, readTools, toolError } from './tools.js';
+import { objectText, toJson } from './values.js';
 
 export { MindsetError };
 
@@ -14,7 +16,14 @@ const PROPERTIES = {
   headless: 'headless',
   heading: 'heading',
   placeholder: 'placeholder',
+  situationalAwareness: 'situational-awareness',
+  passthroughParams: 'passthrough-params',
 };
+/** Properties that hold JSON objects, and whether every value must arrive unchanged. */
+const JSON_PROPERTIES = { situationalAwareness: false, passthroughParams: true };
+const HALF = /\\ud[89a-f]|\p{Surrogate}/iu;
+/** Values of one name that are kept before the module is there; a page may set them at every scroll. */
+const KEPT = 16;
 /** A page that is complete may still call `init`, but seldom so late, in milliseconds. */
 const LATE_MS = 3_000;
 const WAITING = 'Waiting for mindset.init({ appUid }) or the attribute app-uid.';
@@ -53,6 +62,7 @@ function sheetFor(document) {
 }
 
 function elementClass(loader, page) {
+  let assign;
   class MindsetAgent extends HTMLElement {
     static mindset = page;
     static observedAttributes = Object.entries(PROPERTIES).flatMap(([name, attribute]) =>
@@ -67,6 +77,15 @@ function elementClass(loader, page) {
     #open = new Set();
     #registered = false;
     #changed = false;
+    #tools = new Tools();
+    /** What was set last, by name: a fresh instance gets it too. */
+    #values = new Map();
+    /** The JSON attributes as they stood last. */
+    #texts = {};
+
+    static {
+      assign = (element, name, value) => element.#assign(name, value);
+    }
 
     constructor() {
       super();
@@ -95,7 +114,13 @@ function elementClass(loader, page) {
       if (this.ownerDocument.defaultView) this.shadowRoot.adoptedStyleSheets = [sheetFor(this.ownerDocument)];
     }
 
-    attributeChangedCallback() {
+    attributeChangedCallback(changed) {
+      const name = Object.keys(JSON_PROPERTIES).find((name) => changed === PROPERTIES[name] || changed === name.toLowerCase());
+      if (name) {
+        const text = this[name];
+        if (text !== (this.#texts[name] ?? null)) this.#set({ name, text: (this.#texts[name] = text) ?? '', isAttribute: true });
+        return;
+      }
       if (this.#changed || !this.#agent) return;
       this.#changed = true;
       queueMicrotask(() => {
@@ -123,14 +148,31 @@ function elementClass(loader, page) {
       return this.#send('retry');
     }
 
+    setSituationalAwareness(object) {
+      this.#setObject('situationalAwareness', object);
+    }
+
+    setPassthroughParams(object) {
+      this.#setObject('passthroughParams', object);
+    }
+
+    setPageTools(list) {
+      const { text, handlers } = readTools(list);
+      try {
+        this.#set({ name: 'pageTools', text, handlers });
+      } catch (error) {
+        throw toolError(error);
+      }
+    }
+
     isAgentBusy() {
-      if (this.#queue) return this.#queue.some((call) => call.method !== 'stop');
+      if (this.#queue) return this.#queue.some((call) => call.settle);
       return this.#enter(() => this.#agent.isAgentBusy()) ?? false;
     }
 
     stop() {
       if (this.#queue) {
-        for (const call of this.#queue.splice(0)) call.settle(refused('aborted'));
+        for (const call of this.#leave()) call.settle(refused('aborted'));
         return Promise.resolve();
       }
       return this.#send('stop').then(() => {});
@@ -141,7 +183,7 @@ function elementClass(loader, page) {
       if (this.#agent || !this.isConnected) return;
       this.shadowRoot.replaceChildren();
       const glue = (this.#glue = loader.glue);
-      const agent = this.#enter(() => new glue.Agent(this));
+      const agent = this.#enter(() => new glue.Agent(this, this.#tools));
       if (!agent) return;
       this.#agent = agent;
       afterParsing(() => {
@@ -149,9 +191,9 @@ function elementClass(loader, page) {
         const first = !this.#registered;
         this.#registered = true;
         this.#enter(() => agent.start(first));
-        const calls = this.#queue ?? [];
+        const calls = [...this.#values.values(), ...(this.#queue ?? [])];
         this.#queue = undefined;
-        for (const { method, settle, args } of calls) this.#replay(method, settle, args);
+        for (const call of calls) this.#replay(call);
         if (document.readyState === 'complete') this.#awaitInit();
         else addEventListener('load', () => this.#awaitInit(), { once: true });
       });
@@ -178,9 +220,10 @@ function elementClass(loader, page) {
     abandon(info) {
       const agent = this.#agent;
       this.#agent = undefined;
-      const open = [...this.#open, ...(this.#queue ?? []).map((call) => call.settle)];
+      const open = [...this.#open, ...this.#leave().map((call) => call.settle)];
       this.#open.clear();
-      this.#queue = [];
+      this.#queue ??= [];
+      this.#tools.abort();
       const { code, message } = info;
       for (const settle of open) settle(refused('error', info));
       try {
@@ -202,11 +245,78 @@ function elementClass(loader, page) {
       const agent = this.#agent;
       if (!agent) return;
       this.#agent = undefined;
-      this.#queue = [];
+      this.#leave();
+      this.#queue ??= [];
       this.#enter(() => {
         agent.remove();
         agent.free();
       });
+    }
+
+    /** Takes the messages out of the queue; what was set stays for the next instance. */
+    #leave() {
+      const calls = this.#queue ?? [];
+      if (this.#queue) this.#queue = calls.filter((call) => !call.settle);
+      return calls.filter((call) => call.settle);
+    }
+
+    #setObject(name, object) {
+      this.#set({ name, text: readObject(name, () => objectText(object, JSON_PROPERTIES[name])) });
+    }
+
+    /** A JSON property was set: to an object, to the text of its attribute, or to nothing. */
+    #assign(name, value) {
+      if (typeof value === 'object' && value) {
+        try {
+          this.#set({ name, text: readObject(name, () => objectText(value, JSON_PROPERTIES[name])), isAttribute: true });
+        } catch (error) {
+          // Frameworks set properties where nothing may throw.
+          this.#set({ name, error, isAttribute: true });
+        }
+        return;
+      }
+      const gone = value === null || value === undefined;
+      if (!gone) this.setAttribute(PROPERTIES[name], value);
+      this.removeAttribute(name);
+      if (!gone) return;
+      this.removeAttribute(PROPERTIES[name]);
+      this.#set({ name, text: '', isAttribute: true });
+    }
+
+    /** Sets a value now, or in its turn. What an attribute holds is refused by an event only. */
+    #set(call) {
+      if (this.#queue) {
+        const same = this.#queue.filter(({ name }) => name === call.name);
+        if (same.length === KEPT) this.#queue.splice(this.#queue.indexOf(same[0]), 1);
+        this.#queue.push(call);
+      } else if (call.isAttribute) {
+        this.#tell(call);
+      } else {
+        this.#take(call);
+      }
+    }
+
+    #take(call) {
+      const { name, text, handlers, isAttribute, error } = call;
+      if (error) throw error;
+      // The parser of the module mends half pairs.
+      if (JSON_PROPERTIES[name] && HALF.test(text)) readObject(name, () => toJson(JSON.parse(text), '', true));
+      try {
+        this.#agent.set(name, text, Boolean(isAttribute));
+      } catch (error) {
+        if (loader.trapped(error, this.#glue)) return;
+        throw error;
+      }
+      this.#values.set(name, call);
+      if (handlers) this.#tools.accept(handlers);
+    }
+
+    #tell(call) {
+      try {
+        this.#take(call);
+      } catch (error) {
+        loader.report(this, plain(error));
+      }
     }
 
     #send(method, ...args) {
@@ -249,8 +359,10 @@ function elementClass(loader, page) {
     }
 
     // What could not be refused when it was called is an answer now.
-    #replay(method, settle, args) {
-      if (!this.#agent) return this.#queue.push({ method, settle, args });
+    #replay(call) {
+      const { method, settle, args } = call;
+      if (!this.#agent) return this.#queue.push(call);
+      if (!settle) return this.#tell(call);
       try {
         this.#call(method, settle, args);
       } catch (error) {
@@ -286,6 +398,7 @@ function elementClass(loader, page) {
         return BOOLEANS.has(name) ? value !== null && value.toLowerCase() !== 'false' : value;
       },
       set(value) {
+        if (name in JSON_PROPERTIES) return assign(this, name, value);
         this.removeAttribute(name);
         if (BOOLEANS.has(name)) this.toggleAttribute(attribute, Boolean(value) && value !== 'false');
         else if (value === null || value === undefined) this.removeAttribute(attribute);
@@ -294,6 +407,15 @@ function elementClass(loader, page) {
     });
   }
   return MindsetAgent;
+}
+
+/** What `read` gives; its complaint as an error that names the property. */
+function readObject(name, read) {
+  try {
+    return read();
+  } catch ({ message }) {
+    throw new MindsetError({ code: 'invalid-config', message: `${name} was refused: ${message}` });
+  }
 }
 
 function refused(status, error) {
