@@ -79,10 +79,67 @@ fn both_shipped_configurations_are_good() {
         let folder = Folder::new();
         let output = program(&folder, &std::fs::read_to_string(path).unwrap())
             .arg("--check-config")
-            .envs([("OPENAI_API_KEY", "k"), ("ACME_API_KEY", "k")])
+            .envs([("OPENAI_API_KEY", "k"), ("ACME_API_KEY", "k"), ("ORDERS_MCP_AUTHORIZATION", "Bearer k")])
             .output()
             .unwrap();
         assert!(output.status.success(), "{file}: {}", said(&output).1);
+    }
+}
+
+#[test]
+fn mcp_servers_are_printed_without_their_keys() {
+    let folder = Folder::new();
+    let output = program(
+        &folder,
+        "[[apps]]\nuid = 'a'\n[[apps.mcp_servers]]\nuid = 'orders'\nurl = 'https://x.example/mcp?key=QUERYV'\n\
+         authorization = 'Bearer HIDDEN'\n[[apps.agents]]\nuid = 'x'\nmcp_servers = ['orders']\n",
+    )
+    .arg("--check-config")
+    .env("MINDSET__APPS__A__MCP_SERVERS__ORDERS__TIMEOUT", "5s")
+    .output()
+    .unwrap();
+    let (out, err) = said(&output);
+    assert!(output.status.success(), "{err}");
+    assert!(!out.contains("HIDDEN") && !out.contains("QUERYV"), "{out}");
+    for line in [
+        r#"url = "https://x.example/mcp?key=(6 characters)""#,
+        r#"authorization = "(13 characters)""#,
+        r#"timeout = "5s""#,
+        r#"idle = "10m""#,
+        r#"mcp_servers = ["orders"]"#,
+    ] {
+        assert!(out.contains(line), "{line} not in {out}");
+    }
+}
+
+#[test]
+fn faults_of_mcp_servers() {
+    let faults = refused(
+        "[[apps]]\nuid = 'a'\n\
+         [[apps.mcp_servers]]\nuid = 'one'\nurl = 'ftp://x.example'\ntimeout = '0s'\n\
+         [[apps.mcp_servers]]\nuid = 'one'\nurl = 'http://10.0.0.7/mcp'\nauthorization = \"a\\nb\"\n\
+         [[apps.mcp_servers]]\nuid = 'two'\nurl = 'https://u:p@x.example/mcp'\nrequire = true\n\
+         [[apps.mcp_servers]]\nuid = 'three'\n\
+         [[apps.mcp_servers]]\nuid = 'four'\nurl = 'http://localhost.:1/'\n\
+         [[apps.mcp_servers]]\nuid = 'five'\nurl = 'http://[::ffff:127.0.0.1]/'\n\
+         [[apps.agents]]\nuid = 'x'\nmcp_servers = ['one', 'six', 'one']\n",
+        &[],
+    );
+    for part in [
+        "apps[0].mcp_servers[0].url: not an http or https address",
+        "apps[0].mcp_servers[0].timeout: no time at all",
+        "apps[0].mcp_servers: two entries have the uid `one`",
+        "apps[0].mcp_servers[1].url: an address of this computer or a private network; set allow_private",
+        "apps[0].mcp_servers[1].authorization: cannot be sent in a header",
+        "apps[0].mcp_servers[2].url: holds a user name or password",
+        "apps[0].mcp_servers[2].require: unknown key; did you mean `required`?",
+        "apps[0].mcp_servers[3].url: missing",
+        "apps[0].mcp_servers[4].url: an address of this computer",
+        "apps[0].mcp_servers[5].url: an address of this computer",
+        "apps[0].agents[0].mcp_servers: the app has no MCP server `six`",
+        "apps[0].agents[0].mcp_servers: two entries have the uid `one`",
+    ] {
+        assert!(faults.contains(part), "{part} not in {faults}");
     }
 }
 

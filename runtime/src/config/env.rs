@@ -1,8 +1,8 @@
 //! Values from the environment, laid over the file's.
 //!
-//! `MINDSET__SERVER__LISTEN` is `server.listen`. An entry of `apps`, `agents` or
-//! `contexts` is named by its uid (`MINDSET__APPS__DEMO__API_KEYS`; case does not matter and
-//! `-` is written `_`) or by its place, counted from 0. A uid that is not there
+//! `MINDSET__SERVER__LISTEN` is `server.listen`. An entry of `apps`, `agents`,
+//! `contexts` or `mcp_servers` is named by its uid (`MINDSET__APPS__DEMO__API_KEYS`; case does not
+//! matter and `-` is written `_`) or by its place, counted from 0. A uid that is not there
 //! adds an entry. An empty variable counts as not set.
 
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Setting<'_> {
             self.sources.insert(path, self.variable.to_owned());
             return Ok(());
         }
-        let is_list = matches!(key.as_str(), "apps" | "agents" | "contexts");
+        let is_list = matches!(key.as_str(), "apps" | "agents" | "contexts" | "mcp_servers");
         let empty = if is_list { Value::Array(Vec::new()) } else { Value::Table(Table::new()) };
         if !is_list && !table.contains_key(&key) {
             self.sources.insert(path.clone(), self.variable.to_owned());

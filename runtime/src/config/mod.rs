@@ -6,6 +6,7 @@
 mod contexts;
 mod env;
 mod log;
+mod mcp;
 mod network;
 mod print;
 mod read;
@@ -15,6 +16,8 @@ mod value;
 pub use contexts::Context;
 pub use env::Environment;
 pub use log::LogLevel;
+pub use mcp::McpServer;
+pub(crate) use mcp::is_private;
 pub use network::Network;
 pub(crate) use read::default_base_url;
 pub use read::{Fault, load, load_text};
@@ -125,6 +128,8 @@ pub struct App {
     pub allow_no_origin: bool,
     /// What agents can search.
     pub contexts: Vec<Context>,
+    /// MCP servers that its agents may name.
+    pub mcp_servers: Vec<McpServer>,
     /// Its agents.
     pub agents: Vec<Agent>,
 }
@@ -138,6 +143,11 @@ impl App {
     /// The agent with this uid.
     pub fn agent(&self, uid: &str) -> Option<&Agent> {
         self.agents.iter().find(|a| a.uid == uid)
+    }
+
+    /// The MCP server with this uid.
+    pub fn mcp_server(&self, uid: &str) -> Option<&McpServer> {
+        self.mcp_servers.iter().find(|s| s.uid == uid)
     }
 }
 
@@ -156,6 +166,8 @@ pub struct Agent {
     pub anonymous: bool,
     /// The contexts it may search.
     pub contexts: Vec<String>,
+    /// The uids of the MCP servers whose tools it has.
+    pub mcp_servers: Vec<String>,
     /// Limits of a turn.
     pub bounds: Bounds,
 }

@@ -2,6 +2,7 @@
 
 use toml::{Table, Value};
 
+use super::mcp;
 use super::value::print_duration;
 use super::{Agent, App, Config, Context, ModelConfig, Provider, Secret, Server};
 
@@ -68,6 +69,10 @@ fn app(a: &App) -> Table {
             Value::Array(a.contexts.iter().map(|x| Value::Table(context(x))).collect()),
         );
     }
+    let servers: Vec<Value> = a.mcp_servers.iter().map(|s| Value::Table(mcp::to_table(s))).collect();
+    if !servers.is_empty() {
+        t.insert("mcp_servers".into(), Value::Array(servers));
+    }
     t.insert("agents".into(), Value::Array(a.agents.iter().map(|x| Value::Table(agent(x))).collect()));
     t
 }
@@ -93,6 +98,9 @@ fn agent(a: &Agent) -> Table {
     if !a.contexts.is_empty() {
         t.insert("contexts".into(), texts(a.contexts.iter().cloned()));
     }
+    if !a.mcp_servers.is_empty() {
+        t.insert("mcp_servers".into(), texts(a.mcp_servers.iter().cloned()));
+    }
     let mut bounds = Table::new();
     bounds.insert("steps".into(), integer(a.bounds.steps));
     put(&mut bounds, "deadline", print_duration(std::time::Duration::from_millis(a.bounds.deadline)));
@@ -102,7 +110,7 @@ fn agent(a: &Agent) -> Table {
 }
 
 /// An address without user, password and the values of its query.
-fn masked(address: &str) -> String {
+pub(super) fn masked(address: &str) -> String {
     let Ok(mut url) = reqwest::Url::parse(address) else { return "(not an address)".into() };
     let plain = url.username().is_empty() && url.password().is_none();
     if plain && url.query().is_none() {
@@ -125,7 +133,7 @@ fn masked(address: &str) -> String {
     shown
 }
 
-fn put(table: &mut Table, key: &str, text: impl Into<String>) {
+pub(super) fn put(table: &mut Table, key: &str, text: impl Into<String>) {
     table.insert(key.into(), Value::String(text.into()));
 }
 
@@ -133,6 +141,6 @@ fn integer(n: u64) -> Value {
     Value::Integer(i64::try_from(n).unwrap_or(i64::MAX))
 }
 
-fn texts(items: impl Iterator<Item = String>) -> Value {
+pub(super) fn texts(items: impl Iterator<Item = String>) -> Value {
     Value::Array(items.map(Value::String).collect())
 }

@@ -10,7 +10,7 @@ use toml::Table;
 use super::env::{Environment, overlay};
 use super::reader::{Node, Reader};
 use super::value::Origin;
-use super::{Agent, App, Config, Context, ModelConfig, Network, Provider, Server};
+use super::{Agent, App, Config, Context, McpServer, ModelConfig, Network, Provider, Server};
 
 /// One thing that is wrong with the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,7 +204,10 @@ impl<'a> Reader<'a> {
     }
 
     fn app(&mut self, node: &Node<'a>, models: &[ModelConfig]) -> App {
-        self.known(node, &["uid", "api_keys", "origins", "allow_no_origin", "contexts", "agents"]);
+        self.known(
+            node,
+            &["uid", "api_keys", "origins", "allow_no_origin", "contexts", "mcp_servers", "agents"],
+        );
         let uid = self.uid(node);
         let mut api_keys = Vec::new();
         for text in self.list(node, "api_keys") {
@@ -221,19 +224,29 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        let contexts = self.contexts(node);
+        let (contexts, mcp_servers) = (self.contexts(node), self.mcp_servers(node));
         let nodes = self.tables(node, "agents");
-        let agents: Vec<Agent> = nodes.iter().map(|agent| self.agent(agent, models, &contexts)).collect();
+        let agents: Vec<Agent> =
+            nodes.iter().map(|agent| self.agent(agent, models, &contexts, &mcp_servers)).collect();
         if agents.is_empty() {
             self.fault(&node.path("agents"), "the app has no agent", "add an [[apps.agents]] table below it");
         }
         self.unique(&node.path("agents"), agents.iter().map(|a| a.uid.as_str()));
         let allow_no_origin = self.boolean(node, "allow_no_origin").unwrap_or(false);
-        App { uid, api_keys, origins, allow_no_origin, contexts, agents }
+        App { uid, api_keys, origins, allow_no_origin, contexts, mcp_servers, agents }
     }
 
-    fn agent(&mut self, node: &Node<'a>, models: &[ModelConfig], contexts: &[Context]) -> Agent {
-        self.known(node, &["uid", "name", "instructions", "model", "anonymous", "contexts", "bounds"]);
+    fn agent(
+        &mut self,
+        node: &Node<'a>,
+        models: &[ModelConfig],
+        contexts: &[Context],
+        servers: &[McpServer],
+    ) -> Agent {
+        self.known(
+            node,
+            &["uid", "name", "instructions", "model", "anonymous", "contexts", "mcp_servers", "bounds"],
+        );
         let uid = self.uid(node);
         let model = self.text(node, "model").unwrap_or_else(|| "auto".into());
         if !matches!(model.as_str(), "auto" | "demo") && !models.iter().any(|m| m.name == model) {
@@ -247,6 +260,7 @@ impl<'a> Reader<'a> {
             instructions: self.text(node, "instructions").unwrap_or_default(),
             anonymous: self.boolean(node, "anonymous").unwrap_or(false),
             contexts: self.agent_contexts(node, contexts),
+            mcp_servers: self.agent_mcp_servers(node, servers),
             uid,
             model,
             bounds,

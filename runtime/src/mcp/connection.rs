@@ -1,0 +1,245 @@
+//! One MCP connection: the handshake, the list of tools, calls.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use mindset_core::json::{self, Object, Value};
+use mindset_core::turn::ServerTool;
+use reqwest::header::HeaderMap;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest, ErrorCode,
+    Implementation, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
+};
+use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, ServiceError};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
+
+use super::fault::{HttpFault, RequestFault};
+use super::headers::Mask;
+use super::http::Http;
+use super::tools::offered;
+use super::wire::{BESIDE, TOO_LARGE};
+use crate::config::McpServer;
+
+/// How long a list is good for when the server does not say so. One that knows
+/// sessions also tells when it changes.
+const LIST_KEEP: Duration = Duration::from_secs(60);
+
+/// Most pages of one list.
+const MAX_PAGES: usize = 64;
+
+/// Most listed tools, offered or not.
+const MAX_LISTED: usize = 4096;
+
+/// How long closing may take.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// One caller's connection to one server.
+pub(super) struct Connection {
+    service: RunningService<RoleClient, Handler>,
+    /// The server has said that its tools are others now.
+    changed: Arc<AtomicBool>,
+    /// It has answered a request after the handshake.
+    answered: AtomicBool,
+    listed: tokio::sync::Mutex<Option<Listed>>,
+}
+
+struct Listed {
+    tools: Vec<ServerTool>,
+    until: Instant,
+}
+
+impl Connection {
+    /// Connects and agrees on a revision: the new one, else 2025-11-25.
+    pub(super) async fn open(server: &McpServer, headers: HeaderMap) -> Result<Connection, RequestFault> {
+        let http = Http::new(server, headers)?;
+        let mut config = StreamableHttpClientTransportConfig::with_uri(server.url.as_str())
+            // Not left to rmcp, which would hold every call until the slowest has ended.
+            .reinit_on_expired_session(false)
+            .max_concurrent_requests(64);
+        let mut retries = ExponentialBackoff::default();
+        retries.max_times = Some(3);
+        config.retry_config = Arc::new(retries);
+        let transport = StreamableHttpClientTransport::with_client(http, config);
+        let changed = Arc::new(AtomicBool::new(false));
+        let lifecycle = ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        };
+        let handler = Handler { changed: Arc::clone(&changed) };
+        let opening = handler.serve_with_lifecycle(transport, lifecycle);
+        let service = match tokio::time::timeout(server.connect_timeout, opening).await {
+            Ok(Ok(service)) => service,
+            Ok(Err(error)) => return Err(not_opened(&error)),
+            Err(_) => return Err(RequestFault::NotRun("the server does not answer".into())),
+        };
+        let (answered, listed) = (AtomicBool::new(false), tokio::sync::Mutex::new(None));
+        Ok(Connection { service, changed, answered, listed })
+    }
+
+    /// Whether requests can be sent.
+    pub(super) fn is_open(&self) -> bool {
+        !self.service.is_closed() && !self.service.peer().is_transport_closed()
+    }
+
+    /// Whether the server has answered anything after the handshake.
+    pub(super) fn has_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// The tools, from memory while they are fresh.
+    pub(super) async fn tools(
+        &self,
+        server: &McpServer,
+        mask: &Mask,
+    ) -> Result<Vec<ServerTool>, RequestFault> {
+        let mut listed = self.listed.lock().await;
+        let changed = self.changed.swap(false, Ordering::Relaxed);
+        if let Some(known) = listed.as_ref().filter(|known| !changed && Instant::now() < known.until) {
+            return Ok(known.tools.clone());
+        }
+        *listed = None;
+        let pages = self.pages();
+        let (texts, keep) = match tokio::time::timeout(server.timeout, pages).await {
+            Ok(pages) => pages?,
+            Err(_) => return Err(RequestFault::Unknown("the server does not answer".into())),
+        };
+        let tools = offered(server, &texts, mask);
+        *listed = Some(Listed { tools: tools.clone(), until: Instant::now() + keep });
+        Ok(tools)
+    }
+
+    /// The texts of all listed tools and how long they are good for.
+    async fn pages(&self) -> Result<(Vec<String>, Duration), RequestFault> {
+        let (mut texts, mut keep, mut cursor) = (Vec::new(), LIST_KEEP, None);
+        for _ in 0..MAX_PAGES {
+            let params = Some(PaginatedRequestParams::default().with_cursor(cursor.clone()));
+            let request = ListToolsRequest { params, ..Default::default() };
+            let answer = self.service.peer().send_request(ClientRequest::ListToolsRequest(request)).await;
+            let page = match self.answer(answer) {
+                Ok(ServerResult::ListToolsResult(page)) => page,
+                Ok(_) => return Err(HttpFault::Unreadable.into()),
+                // A server without tools may not know the request.
+                Err(RequestFault::Reported(code, _)) if code == i64::from(ErrorCode::METHOD_NOT_FOUND.0) => {
+                    break;
+                }
+                Err(fault) => return Err(fault),
+            };
+            let text =
+                |tool: rmcp::model::Tool| tool.meta.and_then(|m| m.get(BESIDE)?.as_str().map(str::to_owned));
+            texts.extend(page.tools.into_iter().filter_map(text));
+            keep = page.ttl_ms.map_or(keep, |ms| keep.min(Duration::from_millis(ms)));
+            if page.next_cursor.is_none() || page.next_cursor == cursor || texts.len() > MAX_LISTED {
+                break;
+            }
+            cursor = page.next_cursor;
+        }
+        texts.truncate(MAX_LISTED);
+        Ok((texts, keep))
+    }
+
+    /// Calls a tool once. Dropped, it tells the server to stop.
+    pub(super) async fn call(
+        &self,
+        name: &str,
+        arguments: &Object,
+        limit: Duration,
+    ) -> Result<Value, RequestFault> {
+        if !self.is_open() {
+            return Err(RequestFault::NotRun(HttpFault::Unreachable.to_string()));
+        }
+        let text = arguments.text();
+        let mut params = CallToolRequestParams::new(name.to_owned());
+        // For the headers that a tool's schema may ask for; what is sent is the text.
+        params.arguments = Some(serde_json::from_str(&text).unwrap_or_default());
+        let mut meta = rmcp::model::RequestMetaObject::default();
+        meta.insert(BESIDE.to_owned(), serde_json::Value::String(text));
+        params.meta = Some(meta);
+        let answer = self.service.peer().call_tool_once(params);
+        let Ok(answer) = tokio::time::timeout(limit, answer).await else {
+            return Err(RequestFault::Unknown("the server did not answer in time".into()));
+        };
+        let CallToolResponse::Complete(result) = self.answer(answer)? else {
+            return Err(HttpFault::Unreadable.into());
+        };
+        let text = result.structured_content.as_ref().and_then(serde_json::Value::as_str);
+        text.and_then(|text| json::parse(text).ok()).ok_or_else(|| HttpFault::Unreadable.into())
+    }
+
+    /// Closes it, and with it everything under way.
+    pub(super) async fn close(self: Arc<Connection>) {
+        let token = self.service.cancellation_token();
+        match Arc::into_inner(self) {
+            Some(mut last) => {
+                let _ = last.service.close_with_timeout(CLOSE_PATIENCE).await;
+            }
+            None => token.cancel(),
+        }
+    }
+
+    fn answer<T>(&self, answer: Result<T, ServiceError>) -> Result<T, RequestFault> {
+        match answer {
+            Ok(answer) => {
+                self.answered.store(true, Ordering::Relaxed);
+                Ok(answer)
+            }
+            Err(ServiceError::McpError(error)) => {
+                self.answered.store(true, Ordering::Relaxed);
+                if error.code.0 == TOO_LARGE && error.data.as_ref().is_some_and(|d| d == BESIDE) {
+                    return Err(HttpFault::TooLarge.into());
+                }
+                Err(RequestFault::Reported(i64::from(error.code.0), error.message.into_owned()))
+            }
+            Err(ServiceError::TransportSend(error)) => Err(sent(error.error.as_ref())),
+            Err(ServiceError::UnexpectedResponse) => Err(HttpFault::Unreadable.into()),
+            Err(_) => Err(HttpFault::Broken.into()),
+        }
+    }
+}
+
+/// What a failed sending means.
+fn sent(error: &(dyn std::error::Error + Send + Sync + 'static)) -> RequestFault {
+    match error.downcast_ref::<StreamableHttpError<HttpFault>>() {
+        Some(StreamableHttpError::Client(fault)) => (*fault).into(),
+        _ => HttpFault::Broken.into(),
+    }
+}
+
+/// Why the handshake failed. Nothing has run by then.
+fn not_opened(error: &ClientInitializeError) -> RequestFault {
+    let reason = match error {
+        ClientInitializeError::TransportError { error, .. } => sent(error.error.as_ref()).reason(),
+        ClientInitializeError::JsonRpcError(error) => {
+            format!("the server answered the handshake with the MCP error {}", error.code.0)
+        }
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => return not_opened(fallback),
+        ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+            "the server speaks no revision of MCP that is known here".to_owned()
+        }
+        ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) => {
+            HttpFault::Unreadable.to_string()
+        }
+        _ => "the server ended the handshake".to_owned(),
+    };
+    RequestFault::NotRun(reason)
+}
+
+/// What the server may ask of us: nothing. Questions to people are declined and
+/// everything else refused, by what rmcp does unless told otherwise.
+struct Handler {
+    changed: Arc<AtomicBool>,
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let own = Implementation::new("mindset-runtime", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), own)
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,186 @@
+//! Who a session is, as headers, and the same values taken out of what comes back.
+
+use base64::Engine;
+use mindset_core::json;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+
+use super::Caller;
+use crate::config::{McpServer, Secret};
+
+/// Values shorter than this are words that may stand anywhere.
+const SHORTEST_MASKED: usize = 7;
+
+/// What stands where a value was taken out.
+const MASK: &str = "•••";
+
+/// The headers of every request for `caller`.
+///
+/// # Errors
+/// A value that no header can hold.
+pub(super) fn headers(caller: &Caller, server: &McpServer) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    let mut put = |name: HeaderName, text: &str| {
+        let mut value = HeaderValue::from_str(text)
+            .map_err(|_| format!("the value of `{name}` cannot be sent in a header"))?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+        Ok::<(), String>(())
+    };
+    put(HeaderName::from_static("x-user-id"), &caller.user)?;
+    put(HeaderName::from_static("x-app-uid"), &caller.app)?;
+    put(HeaderName::from_static("x-session-tags"), &ascii_list(&caller.tags))?;
+    put(HeaderName::from_static("x-human-uid"), &caller.human)?;
+    if let Some(authorization) = &server.authorization {
+        put(AUTHORIZATION, authorization.expose())?;
+    }
+    Ok(headers)
+}
+
+/// A JSON list in ASCII, so that any text can be sent in a header.
+fn ascii_list(texts: &[String]) -> String {
+    let mut json = String::from("[");
+    for (i, text) in texts.iter().enumerate() {
+        if i > 0 {
+            json.push(',');
+        }
+        json::write_string(&mut json, text);
+    }
+    json.push(']');
+    let mut ascii = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c == ' ' || c.is_ascii_graphic() {
+            ascii.push(c);
+        } else {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                ascii.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    ascii
+}
+
+/// Takes what was sent in headers out of a server's words: it may echo them, and
+/// the model must not see them.
+pub(super) struct Mask(Vec<String>);
+
+/// The values are secret.
+impl std::fmt::Debug for Mask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Mask({} values)", self.0.len())
+    }
+}
+
+impl Mask {
+    /// The values of `caller` and `server`. The app's uid is no secret.
+    pub(super) fn new(caller: &Caller, server: &McpServer) -> Mask {
+        let mut texts = vec![caller.user.clone(), caller.human.clone(), ascii_list(&caller.tags)];
+        if let Some(authorization) = server.authorization.as_ref().map(Secret::expose) {
+            texts.push(authorization.to_owned());
+            texts.extend(credentials(authorization));
+        }
+        if let Ok(url) = reqwest::Url::parse(&server.url) {
+            texts.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+        }
+        let mut all = Vec::new();
+        for text in texts {
+            let mut quoted = String::new();
+            json::write_string(&mut quoted, &text);
+            let escaped = quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned();
+            all.extend([text, escaped]);
+        }
+        all.retain(|text| text.len() >= SHORTEST_MASKED);
+        // The longest first, so that a part does not spoil the whole.
+        all.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        all.dedup();
+        Mask(all)
+    }
+
+    /// `text` without the values.
+    pub(super) fn apply(&self, mut text: String) -> String {
+        for value in &self.0 {
+            if text.contains(value) {
+                text = text.replace(value, MASK);
+            }
+        }
+        text
+    }
+
+    /// Whether one of the values is in it.
+    pub(super) fn hits(&self, text: &str) -> bool {
+        self.0.iter().any(|value| text.contains(value))
+    }
+}
+
+/// The secret parts of an `Authorization` value: what follows the scheme, and of
+/// `Basic` the decoded pair and its password.
+fn credentials(authorization: &str) -> Vec<String> {
+    let Some((scheme, rest)) = authorization.split_once(' ') else { return Vec::new() };
+    let rest = rest.trim();
+    let mut parts = vec![rest.to_owned()];
+    if scheme.eq_ignore_ascii_case("basic")
+        && let Ok(bytes) = base64::engine::general_purpose::STANDARD.decode(rest)
+        && let Ok(pair) = String::from_utf8(bytes)
+    {
+        parts.extend(pair.split_once(':').map(|(_, password)| password.to_owned()));
+        parts.push(pair);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{caller, server};
+    use super::*;
+
+    #[test]
+    fn tags_are_ascii_whatever_they_say() {
+        for (tags, sent) in [
+            (&[][..], "[]"),
+            (&["vip"], r#"["vip"]"#),
+            (
+                &["a\"b", "c\\d", "é", "😀", "x\r\ny", "\u{7f}\0\u{2028}"],
+                r#"["a\"b","c\\d","\u00e9","\ud83d\ude00","x\r\ny","\u007f\u0000\u2028"]"#,
+            ),
+        ] {
+            let tags: Vec<String> = tags.iter().map(|t| (*t).to_owned()).collect();
+            let text = ascii_list(&tags);
+            assert_eq!(text, sent);
+            assert!(HeaderValue::from_str(&text).is_ok());
+            let back = json::parse(&text).unwrap();
+            let back: Vec<&str> = back.as_array().unwrap().iter().filter_map(|v| v.as_str()).collect();
+            assert_eq!(back, tags);
+        }
+    }
+
+    #[test]
+    fn a_value_that_would_split_the_header_is_refused() {
+        let bad = Caller { user: "u\r\nx-evil: 1".into(), ..caller("a") };
+        assert!(headers(&bad, &server("http://x.example")).is_err());
+        let all = headers(&caller("a"), &server("http://x.example")).unwrap();
+        assert_eq!(all.get("x-session-tags").unwrap(), "[]");
+        assert!(all.values().all(HeaderValue::is_sensitive));
+    }
+
+    #[test]
+    fn what_was_sent_is_taken_out() {
+        let mut server = server("http://x.example/?key=querysecret");
+        server.authorization = Some(Secret::new("Basic dXNlcjpodW50ZXIyMjI="));
+        let caller = Caller { tags: vec!["gold \"x\"".into()], ..caller("canary") };
+        let mask = Mask::new(&caller, &server);
+        for text in [
+            "user-canary",
+            "Basic dXNlcjpodW50ZXIyMjI=",
+            "dXNlcjpodW50ZXIyMjI=",
+            "hunter222",
+            "querysecret",
+            r#"["gold \"x\""]"#,
+            r#"[\"gold \\\"x\\\"\"]"#,
+        ] {
+            assert_eq!(mask.apply(format!("<{text}>")), format!("<{MASK}>"), "{text}");
+            assert!(mask.hits(text));
+        }
+        assert_eq!(mask.apply("app and [] stay".into()), "app and [] stay");
+        assert_eq!(format!("{mask:?}").matches("hunter").count(), 0);
+    }
+}

@@ -1,0 +1,216 @@
+//! Tools of MCP servers: Streamable HTTP, revision 2026-07-28 with fallback to
+//! 2025-11-25, over the client of the crate `rmcp`.
+//!
+//! What rmcp leaves to others is here: who is connected (one connection per caller
+//! and server, never shared), what happens when a server loses a session, and
+//! which of a server's words may go on. Servers come only from the configuration.
+//! A call is never sent twice unless the server has said that it did not run.
+
+mod address;
+mod connection;
+mod fault;
+mod headers;
+mod http;
+mod outcome;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod wire;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use mindset_core::turn::{ServerTool, ToolOutcome, ToolRequest};
+
+use self::fault::RequestFault;
+use self::headers::Mask;
+use self::slot::Slot;
+use crate::config::{Config, McpServer};
+
+pub(crate) use self::fault::McpFault;
+
+/// Most connections of the process.
+const MAX_CONNECTIONS: usize = 1024;
+
+/// How often unused connections are looked for, at most and at least.
+const SWEEP: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
+
+/// Who a session is to MCP servers: equal callers share a connection, different
+/// ones never do.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Caller {
+    /// One name per app, user and agent session.
+    pub(crate) session: String,
+    /// The user: `x-user-id`.
+    pub(crate) user: String,
+    /// The app: `x-app-uid`.
+    pub(crate) app: String,
+    /// The runtime's own name for the user: `x-human-uid`.
+    pub(crate) human: String,
+    /// The session's tags: `x-session-tags`.
+    pub(crate) tags: Vec<String>,
+}
+
+/// Whom it names stays out.
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller").field("app", &self.app).finish_non_exhaustive()
+    }
+}
+
+/// All MCP connections of the process. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Servers(Arc<Inner>);
+
+struct Inner {
+    /// By app and uid.
+    servers: BTreeMap<(String, String), Arc<McpServer>>,
+    slots: Mutex<HashMap<(Caller, String), Arc<Slot>>>,
+    sweeping: AtomicBool,
+    closed: AtomicBool,
+}
+
+impl std::fmt::Debug for Servers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Servers").field("configured", &self.0.servers.len()).finish_non_exhaustive()
+    }
+}
+
+impl Servers {
+    /// The servers of all apps; connects to none yet.
+    pub(crate) fn new(config: &Config) -> Servers {
+        let servers = config.apps.iter().flat_map(|app| {
+            let of_app = |s: &McpServer| ((app.uid.clone(), s.uid.clone()), Arc::new(s.clone()));
+            app.mcp_servers.iter().map(of_app)
+        });
+        Servers(Arc::new(Inner {
+            servers: servers.collect(),
+            slots: Mutex::default(),
+            sweeping: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        }))
+    }
+
+    /// The tools of an app's server for `caller`. Connects when needed; the list is
+    /// kept until the server says that it has changed, at most a minute.
+    ///
+    /// # Errors
+    /// The server is not there, refuses, or does not speak MCP.
+    pub(crate) async fn tools(
+        &self,
+        app: &str,
+        caller: &Caller,
+        server: &str,
+    ) -> Result<Vec<ServerTool>, McpFault> {
+        let fault = |reason: String| McpFault { server: server.to_owned(), reason };
+        let slot = self.slot(app, caller, server).map_err(fault)?;
+        slot.tools().await.map_err(|e| fault(e.reason()))
+    }
+
+    /// Runs a call. Dropped before it ends, it tells the server to stop.
+    pub(crate) async fn call(&self, caller: &Caller, request: &ToolRequest) -> ToolOutcome {
+        let server = request.server.as_deref().unwrap_or_default();
+        let slot = match self.slot(&caller.app, caller, server) {
+            Ok(slot) => slot,
+            Err(reason) => return not_run(&reason),
+        };
+        if !self
+            .0
+            .servers
+            .get(&(caller.app.clone(), server.to_owned()))
+            .is_some_and(|s| s.offers(&request.name))
+        {
+            return not_run("the tool is not offered");
+        }
+        let outcome = match slot.call(&request.name, request.arguments.expose()).await {
+            Ok(result) => outcome::outcome(&result),
+            Err(fault) => failed(fault),
+        };
+        masked(outcome, slot.mask())
+    }
+
+    /// Closes all connections, for good.
+    pub(crate) async fn close(&self) {
+        self.0.closed.store(true, Ordering::Relaxed);
+        let slots: Vec<Arc<Slot>> = self.0.lock().drain().map(|(_, slot)| slot).collect();
+        join_all(slots.iter().map(|slot| slot.close())).await;
+    }
+
+    /// The place of the connection for `caller`.
+    fn slot(&self, app: &str, caller: &Caller, server: &str) -> Result<Arc<Slot>, String> {
+        let configured = self.0.servers.get(&(app.to_owned(), server.to_owned()));
+        let configured = configured.ok_or("no such server is configured")?;
+        let mut slots = self.0.lock();
+        if self.0.closed.load(Ordering::Relaxed) {
+            return Err("the runtime is going down".into());
+        }
+        let key = (caller.clone(), server.to_owned());
+        if let Some(slot) = slots.get(&key) {
+            return Ok(Arc::clone(slot));
+        }
+        let headers = headers::headers(caller, configured)?;
+        if slots.len() >= MAX_CONNECTIONS {
+            let unused = slots.iter().filter(|(_, slot)| Arc::strong_count(slot) == 1);
+            let oldest = unused.max_by_key(|(_, slot)| slot.unused()).map(|(key, _)| key.clone());
+            slots.remove(&oldest.ok_or("there are too many connections to MCP servers")?);
+        }
+        let slot = Arc::new(Slot::new(Arc::clone(configured), headers, Mask::new(caller, configured)));
+        slots.insert(key, Arc::clone(&slot));
+        drop(slots);
+        self.sweep_from_now();
+        Ok(slot)
+    }
+
+    /// Closes unused connections from time to time, as long as there are servers.
+    fn sweep_from_now(&self) {
+        if self.0.sweeping.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let idle = self.0.servers.values().map(|s| s.idle).min().unwrap_or(SWEEP.1);
+        let pause = (idle / 4).clamp(SWEEP.0, SWEEP.1);
+        let inner = Arc::downgrade(&self.0);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(pause).await;
+                let Some(inner) = inner.upgrade() else { return };
+                // Nobody else can get at a slot while the list is locked.
+                inner.lock().retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.is_idle());
+            }
+        });
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Caller, String), Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn not_run(reason: &str) -> ToolOutcome {
+    ToolOutcome::Failed(format!("The call was not carried out: {reason}."))
+}
+
+fn failed(fault: RequestFault) -> ToolOutcome {
+    match fault {
+        RequestFault::Reported(code, text) if text.trim().is_empty() => {
+            ToolOutcome::Failed(format!("The server reported the error {code} and said no more."))
+        }
+        RequestFault::Reported(_, text) => ToolOutcome::Failed(text),
+        RequestFault::Unknown(reason) => {
+            ToolOutcome::Unknown(format!("It is not known whether the call was carried out: {reason}."))
+        }
+        fault => not_run(&fault.reason()),
+    }
+}
+
+fn masked(outcome: ToolOutcome, mask: &Mask) -> ToolOutcome {
+    match outcome {
+        ToolOutcome::Done { content, sources } => ToolOutcome::Done { content: mask.apply(content), sources },
+        ToolOutcome::Failed(text) => ToolOutcome::Failed(mask.apply(text)),
+        ToolOutcome::Unknown(text) => ToolOutcome::Unknown(mask.apply(text)),
+    }
+}
