@@ -228,6 +228,24 @@ impl Citation {
             url: url.map(str::to_owned),
         })
     }
+
+    /// All of them as a JSON list.
+    pub fn list(items: &[Citation]) -> Value {
+        let mut list = Vec::new();
+        for item in items {
+            list.push(item.to_json());
+        }
+        Value::Array(list)
+    }
+
+    /// Reads what [`list`](Self::list) writes; what is no citation is left out.
+    pub fn read_list(value: Option<&Value>) -> Vec<Citation> {
+        let mut items = Vec::new();
+        for item in value.and_then(Value::as_array).unwrap_or_default() {
+            items.extend(Citation::from_json(item));
+        }
+        items
+    }
 }
 
 words! {
@@ -303,16 +321,21 @@ pub struct ChatMessage {
     pub created_at: Option<String>,
     /// How it ended, if not well.
     pub status: Option<MessageStatus>,
+    /// What it rests on, in the order of the markers.
+    pub citations: Vec<Citation>,
 }
 
 impl ChatMessage {
-    /// `{ id, role, content, createdAt?, status? }`.
+    /// `{ id, role, content, createdAt?, status?, citations? }`.
     pub fn to_json(&self) -> Value {
         let mut o = crate::object! {
             "id": &self.id, "role": self.role.as_str(), "content": &self.content,
         };
         o.insert_some("createdAt", self.created_at.as_deref());
         o.insert_some("status", self.status.map(MessageStatus::as_str));
+        if !self.citations.is_empty() {
+            o.insert("citations", Citation::list(&self.citations));
+        }
         Value::Object(o)
     }
 
@@ -325,6 +348,7 @@ impl ChatMessage {
             content: o.str("content").unwrap_or("").to_owned(),
             created_at: o.str("createdAt").map(str::to_owned),
             status: o.str("status").and_then(MessageStatus::parse),
+            citations: Citation::read_list(o.get("citations")),
         })
     }
 }
@@ -418,11 +442,7 @@ impl RuntimeEvent {
             }
             RuntimeEvent::Citations { message_id, items } => {
                 o.insert("messageId", message_id);
-                let mut list = Vec::new();
-                for item in items {
-                    list.push(item.to_json());
-                }
-                o.insert("items", Value::Array(list));
+                o.insert("items", Citation::list(items));
             }
             RuntimeEvent::RunError(e) => e.write(&mut o),
             RuntimeEvent::Complete { .. } => self.complete(&mut o, from),
@@ -477,6 +497,7 @@ mod tests {
             content: "c".into(),
             created_at: Some("1970-01-01T00:00:00.000Z".into()),
             status: Some(MessageStatus::Stopped),
+            citations: vec![Citation { marker: "[1]".into(), title: "T".into(), url: None }],
         }
     }
 

@@ -12,6 +12,7 @@ pub mod error;
 pub mod event;
 pub mod json;
 pub mod passthrough;
+pub mod result;
 pub mod schema;
 pub mod session;
 pub mod sse;

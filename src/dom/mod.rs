@@ -220,6 +220,7 @@ fn name(activity: Activity) -> &'static str {
         Activity::Waiting => "waiting",
         Activity::Thinking => "thinking",
         Activity::Answering => "answering",
+        Activity::Asking => "asking",
         Activity::Stopping => "stopping",
     }
 }

@@ -65,7 +65,11 @@ pub(crate) fn start(driver: &Rc<Driver>, request: &FetchRequest) {
 
 fn build(request: &FetchRequest) -> Result<(Request, AbortController), String> {
     let controller = AbortController::new().map_err(|e| convert::thrown(&e))?;
-    let method = if request.method == "POST" { Method::POST } else { Method::GET };
+    let method = match request.method {
+        "POST" => Method::POST,
+        "PUT" => Method::PUT,
+        _ => Method::GET,
+    };
     // Tokens go in a header; cookies of the runtime's origin are none of our business.
     let mut builder = RequestBuilder::new(&request.url)
         .method(method)

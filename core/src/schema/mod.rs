@@ -26,6 +26,7 @@ mod within;
 use std::fmt;
 
 use crate::json::Value;
+pub(crate) use number::is_safe;
 use rule::Node;
 
 /// No more violations than this are listed: enough to repair arguments with.

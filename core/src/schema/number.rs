@@ -122,6 +122,13 @@ impl Decimal {
     }
 }
 
+/// Whether a JavaScript number holds exactly what `text`, a JSON number, says; of
+/// fractions no more is asked than JavaScript's own.
+pub(crate) fn is_safe(text: &str) -> bool {
+    let number = Decimal::read(text);
+    !number.is_integer() || number.compare_size(&Decimal::read("9007199254740991")) != Ordering::Greater
+}
+
 /// Before and after the first of these bytes.
 fn split<'t>(text: &'t str, any: &[u8]) -> (&'t str, &'t str) {
     match find(text, any) {
@@ -243,6 +250,18 @@ mod tests {
         ] {
             let found = Decimal::read(number).is_multiple_of(&Decimal::read(divisor));
             assert_eq!(found, expected, "{number} by {divisor}");
+        }
+    }
+
+    #[test]
+    fn what_a_page_can_hold() {
+        for text in
+            ["0", "-0", "9007199254740991", "-9007199254740991", "90071992547409910e-1", "0.1", "1e15"]
+        {
+            assert!(is_safe(text), "{text}");
+        }
+        for text in ["9007199254740992", "-9007199254740993", "9007199254740993.0", "1e400", "1e20"] {
+            assert!(!is_safe(text), "{text}");
         }
     }
 

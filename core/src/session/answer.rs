@@ -24,6 +24,9 @@ impl Session {
             }
             Phase::Posted(exchange) if exchange.fetch == fetch && exchange.opens_stream(&arrival) => {
                 self.transcript.given_up = None;
+                if turn.outdated {
+                    self.update_run(turn.run_id.clone(), now);
+                }
                 return self.stream_on(turn, fetch, Box::new(Stream::new()), now);
             }
             Phase::SignIn(SignIn::Server(exchange)) | Phase::Posted(exchange) | Phase::Clearing(exchange)
@@ -151,8 +154,8 @@ impl Session {
             Phase::SignIn(sign_in) => self.abort_sign_in(sign_in),
             Phase::Posted(exchange) => self.out.abort(exchange.fetch),
             Phase::Streaming { fetch, .. } => self.out.abort(*fetch),
-            // A cancel may go on: nobody wants that run.
-            Phase::Clearing(_) => {}
+            // A cancel may go on: nobody wants that run. Calls end on their own.
+            Phase::Clearing(_) | Phase::Calling(_) => {}
         }
     }
 
@@ -167,6 +170,7 @@ impl Session {
         let Running { turn, phase } = running;
         self.abort_phase(&phase);
         match phase {
+            Phase::Calling(step) => self.tools_timed_out(turn, step, now),
             Phase::Posted(exchange) if exchange.status != 0 => self.refused(turn, &exchange, now),
             Phase::Posted(_) => self.give_up(turn, fault::timed_out(), now),
             Phase::Streaming { stream, .. } => {

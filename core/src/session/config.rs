@@ -35,7 +35,8 @@ pub struct Config {
     pub conversation_id: Option<String>,
     /// Whether the page may set situational awareness of twice the usual size.
     pub extended_awareness: bool,
-    /// Whether a person can be asked: a panel is drawn.
+    /// Whether a person can be asked: a panel is drawn. Changes with
+    /// [`Input::SetCanAsk`](super::Input::SetCanAsk).
     pub can_ask: bool,
     /// Random per page load, tells whose page tool a call is.
     pub client_id: String,

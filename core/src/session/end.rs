@@ -52,7 +52,7 @@ impl Session {
         };
         let calls = if bound.is_some() { Vec::new() } else { stream.open_calls(outcome.as_ref()) };
         if !calls.is_empty() && turn.runs < RUN_LIMIT {
-            return self.carry_on(turn, stream, calls, now);
+            return self.call_page(turn, stream, &calls, now);
         }
         self.remember(stream);
         let outcome = outcome.as_ref().and_then(|outcome| outcome.str("type"));
@@ -79,7 +79,7 @@ impl Session {
     }
 
     /// Ends the turn; the promise comes after idle, or before the next turn.
-    pub(super) fn end_turn(&mut self, turn: Box<Turn>, ending: Ending, now: Millis) {
+    pub(super) fn end_turn(&mut self, mut turn: Box<Turn>, ending: Ending, now: Millis) {
         let mut result = self.result(&turn, TurnStatus::Finished);
         let send = turn.send;
         match ending {
@@ -93,19 +93,24 @@ impl Session {
             }
             Ending::Failed { error, reason, effects } => {
                 result.status = TurnStatus::Error;
+                let effects = all_effects(&mut turn, effects);
                 self.fail(turn, &error, reason, effects);
                 result.error = Some(error);
             }
             Ending::Stopped { effects } => {
                 result.status = TurnStatus::Aborted;
+                let effects = all_effects(&mut turn, effects);
                 self.stopped(turn, effects);
             }
         }
-        if self.kept.is_empty() {
+        let rests = self.kept.is_empty();
+        if rests {
             self.rest(now);
+        }
+        if let Some(send) = send {
             self.out.settle(send, result);
-        } else {
-            self.out.settle(send, result);
+        }
+        if !rests {
             self.rest(now);
         }
     }
@@ -120,9 +125,8 @@ impl Session {
             usage: (!turn.usage.is_empty()).then_some(Value::Array(turn.usage)),
         });
         self.out.runtime(RuntimeEvent::RunFinished { run_id: turn.id });
-        if !std::mem::replace(&mut self.transcript.announced, true) {
-            let detail = crate::object! { "type": "conversation_id", "conversationId": conversation_id };
-            self.out.event(DomEvent::Conversation { detail });
+        if !self.transcript.announced {
+            self.announce(None);
         }
     }
 
@@ -138,15 +142,21 @@ impl Session {
             retryable,
             effects,
         }));
-        let action = retryable.then_some(NoticeAction::Retry);
+        let action = (retryable && turn.send.is_some()).then_some(NoticeAction::Retry);
         self.out.notice(Some(Notice { error: true, text: error.message.clone(), action }));
-        self.transcript.failed = Some(Failed { message: turn.message, from: turn.from });
+        self.may_retry(*turn);
     }
 
     fn stopped(&mut self, turn: Box<Turn>, effects: Vec<Value>) {
         self.mark_answer(&turn, MessageStatus::Stopped);
         self.out.runtime(aborted("The answer was stopped.", effects));
-        self.transcript.failed = Some(Failed { message: turn.message, from: turn.from });
+        self.may_retry(*turn);
+    }
+
+    /// The rest of a turn whose message is not known cannot be sent again.
+    fn may_retry(&mut self, turn: Turn) {
+        self.transcript.failed =
+            turn.send.is_some().then_some(Failed { message: turn.message, from: turn.from });
     }
 
     /// Marks what the agent said last in this turn as not whole.
@@ -158,14 +168,17 @@ impl Session {
 
     /// The end of a turn whose session is over. Who heard of its beginning hears
     /// of its end.
-    pub(super) fn left(&mut self, turn: &Turn, unheard: bool) {
+    pub(super) fn left(&mut self, turn: &mut Turn, unheard: bool) {
         if !unheard {
-            self.out.runtime(aborted("The conversation was left.", Vec::new()));
+            let effects = std::mem::take(&mut turn.effects);
+            self.out.runtime(aborted("The conversation was left.", effects));
             let conversation_id = self.conversation_id().map(str::to_owned);
             self.out.event(DomEvent::Idle { conversation_id });
         }
         let result = self.result(turn, TurnStatus::Aborted);
-        self.out.settle(turn.send, result);
+        if let Some(send) = turn.send {
+            self.out.settle(send, result);
+        }
     }
 
     fn result(&self, turn: &Turn, status: TurnStatus) -> TurnResult {
@@ -178,6 +191,18 @@ impl Session {
             bound: None,
         }
     }
+}
+
+/// What the page's tools did, and what the server lists besides.
+fn all_effects(turn: &mut Turn, listed: Vec<Value>) -> Vec<Value> {
+    let mut all = std::mem::take(&mut turn.effects);
+    for effect in listed {
+        let id = effect.str("toolCallId");
+        if !all.iter().any(|known| known.str("toolCallId") == id) {
+            all.push(effect);
+        }
+    }
+    all
 }
 
 /// Somebody wanted the turn to end.

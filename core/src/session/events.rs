@@ -49,12 +49,15 @@ impl Session {
             }
             "TOOL_CALL_START" => {
                 self.out.activity(Activity::Waiting);
+                let name = event.str("toolCallName");
                 self.out.runtime(RuntimeEvent::ToolAnnounce {
                     tool_call_id: event.str("toolCallId").to_owned(),
-                    tool_name: event.str("toolCallName").to_owned(),
-                    description: None,
+                    tool_name: name.to_owned(),
+                    description: self.channels.tool(name).and_then(|tool| tool.running.clone()),
                 });
             }
+            "TOOL_CALL_RESULT" => self.server_tool_ended(stream, &event),
+            "CUSTOM" => self.custom(stream, &event),
             "RUN_FINISHED" => {
                 if let Some(Value::Array(usage)) = event.take("usage") {
                     turn.usage.extend(usage);

@@ -8,6 +8,9 @@ use crate::json::cut;
 /// More of an answer that is no stream is not kept, in bytes.
 const BODY_LIMIT: usize = 64 * 1024;
 
+/// The same for a conversation.
+pub(super) const CONVERSATION_LIMIT: usize = 32 * 1024 * 1024;
+
 /// What came for a request.
 #[derive(Clone)]
 pub(super) enum Arrival<'a> {
@@ -25,11 +28,13 @@ pub(super) struct Exchange {
     pub(super) status: u16,
     pub(super) content_type: String,
     pub(super) body: Vec<u8>,
+    /// How much of the body is kept.
+    pub(super) limit: usize,
 }
 
 impl Exchange {
     pub(super) fn new(fetch: FetchId, until: Millis) -> Exchange {
-        Exchange { fetch, until, status: 0, content_type: String::new(), body: Vec::new() }
+        Exchange { fetch, until, status: 0, content_type: String::new(), body: Vec::new(), limit: BODY_LIMIT }
     }
 
     /// Takes what came; gives how it ended when it did.
@@ -40,7 +45,7 @@ impl Exchange {
                 content_type.clone_into(&mut self.content_type);
             }
             Arrival::Bytes(bytes) => {
-                let room = BODY_LIMIT.saturating_sub(self.body.len());
+                let room = self.limit.saturating_sub(self.body.len());
                 self.body.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
             }
             // A head without the rest of its body still says enough.

@@ -43,6 +43,8 @@ pub enum Input<'a> {
     SetPassthrough(Object),
     /// The page's tools, all of them.
     SetPageTools(Vec<PageTool>),
+    /// Whether a person can be asked from now on: the panel was drawn or taken away.
+    SetCanAsk(bool),
     /// A handler has come to its end, answer to
     /// [`Output::RunTool`](super::Output::RunTool).
     ToolDone {

@@ -6,18 +6,25 @@
 //! moves the machine.
 
 mod answer;
+mod board;
+mod call;
+mod channels;
 mod config;
 mod end;
 mod events;
 mod exchange;
 mod fault;
 mod input;
+mod offer;
+mod open;
 mod outbox;
 mod output;
 mod queue;
 mod request;
+mod server_tool;
 mod start;
 mod state;
+mod step;
 mod stop;
 mod stream;
 #[cfg(test)]
@@ -37,6 +44,7 @@ pub use tool::{Confirm, PageTool, TOOL_TIMEOUT, ToolRun, ToolRunId};
 
 use std::fmt;
 
+use self::channels::{Channels, Update};
 use self::exchange::Arrival;
 use self::outbox::Outbox;
 use self::queue::Kept;
@@ -49,14 +57,16 @@ use crate::{Millis, NextId};
 /// One conversation as the browser sees it.
 pub struct Session {
     ids: Box<dyn NextId>,
-    /// Read by page tools.
-    #[allow(dead_code)]
     patterns: Box<dyn Pattern>,
     out: Outbox,
     config: Config,
     token: Option<Token>,
     anonymous_key: Option<String>,
     state: State,
+    channels: Channels,
+    update: Option<Update>,
+    /// Calls of page tools so far.
+    tool_runs: u32,
     /// Messages that wait for a turn, oldest first.
     kept: Vec<Kept>,
     transcript: Transcript,
@@ -83,6 +93,9 @@ impl Session {
             token: None,
             anonymous_key: None,
             state: State::Unconfigured,
+            channels: Channels::default(),
+            update: None,
+            tool_runs: 0,
             kept: Vec::new(),
             transcript: Transcript::default(),
             now: 0,
@@ -94,7 +107,8 @@ impl Session {
     /// arm one timer for [`poll_timeout`](Self::poll_timeout).
     ///
     /// # Errors
-    /// The caller's mistake (`busy`, `invalid-request`), to be thrown at once.
+    /// The caller's mistake (`busy`, `invalid-request`, `invalid-config`, a channel over its
+    /// limit), to be thrown at once.
     pub fn handle(&mut self, input: Input<'_>, now: Millis) -> Result<(), Refused> {
         self.now = now;
         match input {
@@ -102,13 +116,14 @@ impl Session {
             Input::Token(result) => self.handle_token(result, now),
             Input::Send { id, text, options } => return self.handle_send(id, text, options, now),
             Input::Retry { id } => return self.handle_retry(id, now),
-            Input::SetAwareness(_)
-            | Input::SetPassthrough(_)
-            | Input::SetPageTools(_)
-            | Input::ToolDone { .. }
-            | Input::ToolSentence { .. }
-            | Input::Decide { .. }
-            | Input::Owner { .. } => {}
+            Input::SetAwareness(text) => return self.handle_awareness(text),
+            Input::SetPassthrough(values) => return self.handle_passthrough(values, now),
+            Input::SetPageTools(tools) => return self.handle_page_tools(tools),
+            Input::SetCanAsk(can_ask) => self.handle_can_ask(can_ask, now),
+            Input::ToolDone { id, result } => self.handle_tool_done(id, result, now),
+            Input::ToolSentence { id, sentence } => self.handle_sentence(id, sentence, now),
+            Input::Decide { request_id, decision } => self.handle_decision(request_id, decision, now),
+            Input::Owner { gone } => self.handle_owner(gone, now),
             Input::Reconnect => self.handle_reconnect(now),
             Input::Stop => self.handle_stop(now),
             Input::Head { fetch, status, content_type } => {
@@ -146,7 +161,7 @@ impl Session {
     /// Whether a turn runs or a sent message waits for one.
     pub fn is_busy(&self) -> bool {
         let rests = matches!(self.state, State::Unconfigured | State::Idle)
-            || matches!(self.state, State::Starting(_) | State::Failed(_));
+            || matches!(self.state, State::Starting(_) | State::Opening(_) | State::Failed(_));
         !rests || !self.kept.is_empty()
     }
 
@@ -168,8 +183,12 @@ impl Session {
             }
             return;
         }
+        if self.update_arrival(fetch, &arrival, now) {
+            return;
+        }
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Starting(starting) => self.starting_arrival(starting, fetch, arrival, now),
+            State::Opening(opening) => self.opening_arrival(opening, fetch, arrival, now),
             State::Running(running) => self.running_arrival(*running, fetch, arrival, now),
             State::Stopping(stopping) => self.stopping_arrival(stopping, fetch, arrival, now),
             other => self.state = other,

@@ -14,7 +14,7 @@ pub(super) struct Outbox {
     queue: Vec<Output>,
     fetches: u32,
     activity: Option<Activity>,
-    notice: bool,
+    notice: Option<Notice>,
     disclosure: Option<String>,
 }
 
@@ -65,8 +65,8 @@ impl Outbox {
     }
 
     pub(super) fn notice(&mut self, notice: Option<Notice>) {
-        if self.notice || notice.is_some() {
-            self.notice = notice.is_some();
+        if self.notice.is_some() || notice.is_some() {
+            self.notice.clone_from(&notice);
             self.patch(Patch::SetNotice(notice));
         }
     }
@@ -78,6 +78,24 @@ impl Outbox {
         }
     }
 
+    /// Drops the patches that nobody has taken yet.
+    pub(super) fn drop_patches(&mut self) {
+        let mut rest = Vec::new();
+        while let Some(output) = self.next() {
+            if !matches!(output, Output::Patch(_)) {
+                rest.push(output);
+            }
+        }
+        self.queue = rest;
+    }
+
+    /// What is known of the panel besides its rows.
+    pub(super) fn redraw(&self, patches: &mut Vec<Patch>) {
+        patches.push(Patch::SetDisclosure(self.disclosure.clone()));
+        patches.push(Patch::SetNotice(self.notice.clone()));
+        patches.extend(self.activity.map(Patch::SetActivity));
+    }
+
     /// The session behind this queue is over: of what nobody has taken yet, only
     /// what ends something still counts, with `ended` the last events of a turn too.
     /// Whether a turn is dropped of which nobody heard.
@@ -86,7 +104,11 @@ impl Outbox {
         let mut unheard = false;
         while let Some(output) = self.next() {
             match output {
-                Output::Settle { .. } | Output::Abort(_) | Output::StoreAnonymousKey(_) => left.push(output),
+                Output::Settle { .. }
+                | Output::Abort(_)
+                | Output::AbortTool(_)
+                | Output::StoreAnonymousKey(_)
+                | Output::StoreConversation(_) => left.push(output),
                 Output::Event(event) if ended => left.event(event),
                 Output::Event(DomEvent::Busy { .. }) => unheard = true,
                 _ => {}

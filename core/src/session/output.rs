@@ -38,7 +38,8 @@ pub enum Output {
     /// Ask the page's function what the person is to be asked about this call; comes
     /// back as `Input::ToolSentence`.
     AskTool(ToolRun),
-    /// Tell a handler by its signal that nobody waits for it; nothing comes back.
+    /// Tell a handler by its signal that nobody waits for it; nothing comes back, and
+    /// what does is ignored. A handler that has ended, or was never run, is no fault.
     AbortTool(ToolRunId),
     /// Find out whether the page with this `clientId` is gone; comes back as
     /// `Input::Owner`.
@@ -86,7 +87,7 @@ pub struct FetchRequest {
     pub id: FetchId,
     /// What it is for; decides nothing in the adapter, helps in logs and tests.
     pub purpose: FetchPurpose,
-    /// `GET` or `POST`.
+    /// `GET`, `POST` or `PUT`.
     pub method: &'static str,
     /// Absolute URL.
     pub url: String,
@@ -120,6 +121,10 @@ pub enum FetchPurpose {
     Run,
     /// Cancel of a run.
     Cancel,
+    /// The conversation of an earlier page load.
+    Conversation,
+    /// New pass-through parameters for a run.
+    Passthrough,
 }
 
 /// Why a request failed before its body ended.

@@ -6,6 +6,7 @@ use crate::json::Object;
 /// A request that has no number yet.
 pub(super) struct Request {
     purpose: FetchPurpose,
+    method: &'static str,
     url: String,
     headers: Vec<(&'static str, String)>,
     body: Option<String>,
@@ -16,7 +17,7 @@ impl Request {
         FetchRequest {
             id,
             purpose: self.purpose,
-            method: "POST",
+            method: self.method,
             url: self.url,
             headers: self.headers,
             body: self.body,
@@ -43,18 +44,37 @@ impl Request {
 
     /// `POST {server}/v1/runs/{runId}/cancel`.
     pub(super) fn cancel(config: &Config, token: Option<&Token>, run_id: &str) -> Request {
-        Request {
-            purpose: FetchPurpose::Cancel,
-            url: url(config, &["v1", "runs", run_id, "cancel"]),
-            headers: Vec::new(),
-            body: None,
-        }
-        .authorized(token)
+        Request::empty(FetchPurpose::Cancel, "POST", url(config, &["v1", "runs", run_id, "cancel"]))
+            .authorized(token)
+    }
+
+    /// `GET {server}/v1/conversations/{id}`.
+    pub(super) fn conversation(config: &Config, token: Option<&Token>, id: &str) -> Request {
+        Request::empty(FetchPurpose::Conversation, "GET", url(config, &["v1", "conversations", id]))
+            .authorized(token)
+    }
+
+    /// `PUT {server}/v1/runs/{runId}/passthrough-params`.
+    pub(super) fn passthrough(
+        config: &Config,
+        token: Option<&Token>,
+        run_id: &str,
+        values: Object,
+    ) -> Request {
+        let url = url(config, &["v1", "runs", run_id, "passthrough-params"]);
+        let body = crate::object! { "passthroughParams": values };
+        let mut request = Request::json(FetchPurpose::Passthrough, url, body.text()).authorized(token);
+        request.method = "PUT";
+        request
+    }
+
+    fn empty(purpose: FetchPurpose, method: &'static str, url: String) -> Request {
+        Request { purpose, method, url, headers: Vec::new(), body: None }
     }
 
     fn json(purpose: FetchPurpose, url: String, body: String) -> Request {
         let headers = vec![("Content-Type", "application/json".to_owned())];
-        Request { purpose, url, headers, body: Some(body) }
+        Request { purpose, method: "POST", url, headers, body: Some(body) }
     }
 
     fn authorized(mut self, token: Option<&Token>) -> Request {
@@ -66,12 +86,18 @@ impl Request {
 }
 
 /// `forwardedProps` of every run.
-pub(super) fn forwarded_props(config: &Config, silent: bool, replace_from: Option<&str>) -> Object {
+pub(super) fn forwarded_props(
+    config: &Config,
+    silent: bool,
+    replace_from: Option<&str>,
+    passthrough: Option<Object>,
+) -> Object {
     let mut mindset = crate::object! {
         "inputType": if silent { "PSEUDO_HUMAN" } else { "HUMAN" },
         "clientId": &config.client_id,
     };
     mindset.insert_some("replaceFrom", replace_from);
+    mindset.insert_some("passthroughParams", passthrough);
     crate::object! { "mindset": mindset }
 }
 

@@ -3,7 +3,7 @@
 use super::exchange::{Arrival, Exchange};
 use super::fault;
 use super::request::Request;
-use super::state::{Attempt, Phase, SignIn, StartFailed, Starting, State};
+use super::state::{Attempt, OpeningStage, Phase, SignIn, StartFailed, Starting, State};
 use super::transcript::Transcript;
 use super::{Config, DomEvent, FetchId, Output, Protocol, Session, Token};
 use crate::Millis;
@@ -24,6 +24,7 @@ impl Session {
         if self.config.check().is_ok() {
             self.out.event(DomEvent::Initializing);
         }
+        self.check_awareness();
         self.connect(attempt, now);
     }
 
@@ -41,7 +42,7 @@ impl Session {
             State::Starting(starting) if matches!(starting.sign_in, SignIn::Page) => match result {
                 Ok(token) => {
                     self.token = Some(token);
-                    self.ready(now);
+                    self.open(starting.attempt, now);
                 }
                 Err(error) => self.start_failed(error, starting.attempt, now),
             },
@@ -60,7 +61,7 @@ impl Session {
         }
         self.out.activity(Activity::Starting);
         if self.config.protocol == Protocol::AgUi && !self.config.page_auth {
-            return self.ready(now);
+            return self.open(attempt, now);
         }
         let sign_in = self.sign_in(false, now);
         self.state = State::Starting(Box::new(Starting { sign_in, attempt }));
@@ -90,7 +91,7 @@ impl Session {
         {
             let refused = exchange.status == 401 && self.anonymous_key.is_some();
             return match self.signed_in(exchange, result) {
-                Ok(()) => self.ready(now),
+                Ok(()) => self.open(starting.attempt, now),
                 // The key of an earlier page load may be too old: go on without it.
                 Err(_) if refused => {
                     self.anonymous_key = None;
@@ -129,6 +130,7 @@ impl Session {
         let next = Attempt {
             pause: attempt.pause.saturating_mul(2).min(timing.backoff_max),
             told: Some(error.code),
+            renewed: false,
         };
         let until = error.retryable.then(|| now.saturating_add(attempt.pause));
         self.state = State::Failed(Box::new(StartFailed { until, next }));
@@ -145,10 +147,10 @@ impl Session {
 
     /// A first try, or one that somebody asked for.
     pub(super) fn first_attempt(&self) -> Attempt {
-        Attempt { pause: self.config.timing.backoff, told: None }
+        Attempt { pause: self.config.timing.backoff, told: None, renewed: false }
     }
 
-    fn ready(&mut self, now: Millis) {
+    pub(super) fn ready(&mut self, now: Millis) {
         self.out.notice(None);
         self.rest(now);
     }
@@ -158,13 +160,23 @@ impl Session {
         if let Some((fetch, _)) = self.ending.take() {
             self.out.abort(fetch);
         }
+        self.abort_update();
         let mut over = None;
+        let mut calls = None;
         let mut ended = false;
         match std::mem::take(&mut self.state) {
             State::Starting(starting) => self.abort_sign_in(&starting.sign_in),
+            State::Opening(opening) => {
+                if let OpeningStage::Reading(exchange) = opening.stage {
+                    self.out.abort(exchange.fetch);
+                }
+            }
             State::Running(running) => {
                 self.abort_phase(&running.phase);
                 over = Some(running.turn);
+                if let Phase::Calling(step) = running.phase {
+                    calls = Some(step);
+                }
             }
             State::Stopping(stopping) => {
                 self.out.abort(stopping.fetch);
@@ -175,8 +187,11 @@ impl Session {
         }
         self.drop_kept(None);
         let unheard = self.out.leave(ended);
-        if let Some(turn) = over {
-            self.left(&turn, unheard);
+        if let Some(mut turn) = over {
+            if let Some(step) = calls.filter(|_| !unheard) {
+                self.end_calls(&mut turn, *step, false, self.now);
+            }
+            self.left(&mut turn, unheard);
         }
         self.transcript = Transcript::default();
     }

@@ -1,6 +1,8 @@
 //! Where a session is. Each variant owns what exists only then.
 
 use super::exchange::Exchange;
+use super::offer::Offered;
+use super::step::Step;
 use super::stream::Stream;
 use super::transcript::UserMessage;
 use super::{FetchId, SendId};
@@ -16,6 +18,8 @@ pub(super) enum State {
     Unconfigured,
     /// Start-up: credentials are on their way.
     Starting(Box<Starting>),
+    /// Start-up: the conversation of an earlier page load is on its way.
+    Opening(Box<Opening>),
     /// Start-up failed.
     Failed(Box<StartFailed>),
     /// What ended is told and `agent-idle` is not yet: still busy.
@@ -34,6 +38,25 @@ pub(super) struct Starting {
     pub(super) attempt: Attempt,
 }
 
+/// The conversation of an earlier page load is on its way.
+pub(super) struct Opening {
+    pub(super) stage: OpeningStage,
+    pub(super) attempt: Attempt,
+}
+
+/// How far it is.
+pub(super) enum OpeningStage {
+    /// The server was asked.
+    Reading(Exchange),
+    /// It is there, and has open calls: is the page gone that they wait for?
+    Owner {
+        /// The ids of the calls.
+        calls: Vec<String>,
+        /// When the page counts as there.
+        until: Millis,
+    },
+}
+
 /// One of several tries to start.
 #[derive(Clone, Copy)]
 pub(super) struct Attempt {
@@ -41,6 +64,8 @@ pub(super) struct Attempt {
     pub(super) pause: u64,
     /// The failure that was told last, so that each try does not tell it again.
     pub(super) told: Option<ErrorCode>,
+    /// Whether credentials were renewed already.
+    pub(super) renewed: bool,
 }
 
 /// Start-up failed.
@@ -80,11 +105,14 @@ pub(super) enum Phase {
         until: Millis,
         stream: Box<Stream>,
     },
+    /// The run has ended and left calls to the page.
+    Calling(Box<Step>),
 }
 
 /// What a turn is, in every phase.
 pub(super) struct Turn {
-    pub(super) send: SendId,
+    /// `None` for the rest of a turn whose page is gone.
+    pub(super) send: Option<SendId>,
     /// The first run, which names the turn in events.
     pub(super) id: String,
     /// The current run.
@@ -107,6 +135,36 @@ pub(super) struct Turn {
     /// Whether `run_started` was emitted.
     pub(super) announced: bool,
     pub(super) usage: Vec<Value>,
+    /// The page's tools as the current run was told of them.
+    pub(super) offer: Vec<Offered>,
+    /// Calls of the page's tools that changed something, or may have.
+    pub(super) effects: Vec<Value>,
+    /// The current run was posted with pass-through parameters that have changed since.
+    pub(super) outdated: bool,
+}
+
+impl Turn {
+    /// A turn before its first run.
+    pub(super) fn new(send: Option<SendId>, run_id: String, message: UserMessage, from: usize) -> Turn {
+        Turn {
+            send,
+            id: run_id.clone(),
+            run_id,
+            message,
+            replaces: false,
+            from,
+            run_from: 0,
+            news: Vec::new(),
+            runs: 1,
+            renewed: false,
+            started: false,
+            announced: false,
+            usage: Vec::new(),
+            offer: Vec::new(),
+            effects: Vec::new(),
+            outdated: false,
+        }
+    }
 }
 
 /// A turn that was stopped while the server still works on it.

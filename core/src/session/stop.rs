@@ -4,7 +4,7 @@
 use super::end::Ending;
 use super::exchange::Arrival;
 use super::request::Request;
-use super::state::{Phase, Running, State, Stopping};
+use super::state::{Phase, Running, State, Stopping, Turn};
 use super::stream::Stream;
 use super::{FetchId, Protocol, Session};
 use crate::Millis;
@@ -24,8 +24,12 @@ impl Session {
     }
 
     fn stop_running(&mut self, running: Running, now: Millis) {
-        let Running { turn, phase } = running;
+        let Running { mut turn, phase } = running;
         let at_work = match phase {
+            Phase::Calling(step) => {
+                self.end_calls(&mut turn, *step, true, now);
+                return self.close_calls(turn, now);
+            }
             Phase::Posted(exchange) if exchange.status == 0 => Ok((exchange.fetch, None)),
             Phase::Streaming { fetch, stream, .. } => Ok((fetch, Some(stream))),
             phase => Err(phase),
@@ -49,6 +53,20 @@ impl Session {
         let cancel = Some(self.cancel(&turn.run_id));
         let until = now.saturating_add(self.config.timing.stop);
         self.state = State::Stopping(Box::new(Stopping { turn, fetch, until, stream, cancel, again: false }));
+    }
+
+    /// The run has ended and its open calls are left: the server closes them, so that
+    /// the conversation takes the next message.
+    fn close_calls(&mut self, turn: Box<Turn>, now: Millis) {
+        if self.config.protocol == Protocol::AgUi {
+            return self.end_turn(turn, Ending::Stopped { effects: Vec::new() }, now);
+        }
+        self.out.activity(Activity::Stopping);
+        // The cancel's own answer is the last thing that is waited for.
+        let fetch = self.cancel(&turn.run_id);
+        let until = now.saturating_add(self.config.timing.stop);
+        let stopping = Stopping { turn, fetch, until, stream: None, cancel: None, again: false };
+        self.state = State::Stopping(Box::new(stopping));
     }
 
     /// Asks the server to end a run.

@@ -1,29 +1,32 @@
 //! Deadlines: what is waited for, and what happens when it does not come.
 
 use super::Session;
+use super::call::Stage;
 use super::end::Ending;
 use super::fault;
-use super::state::{Phase, SignIn, State};
+use super::state::{OpeningStage, Phase, SignIn, State};
+use super::step::Step;
 use crate::Millis;
 
 impl Session {
     pub(super) fn next_deadline(&self) -> Option<Millis> {
         let ending = self.ending.map(|(_, until)| until);
-        let state = self.state_deadline();
-        match (ending, state) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        earlier(earlier(ending, self.state_deadline()), self.update_deadline())
     }
 
     fn state_deadline(&self) -> Option<Millis> {
         match &self.state {
             State::Starting(starting) => sign_in_deadline(&starting.sign_in),
+            State::Opening(opening) => Some(match &opening.stage {
+                OpeningStage::Reading(exchange) => exchange.until,
+                OpeningStage::Owner { until, .. } => *until,
+            }),
             State::Failed(failed) => failed.until,
             State::Running(running) => match &running.phase {
                 Phase::SignIn(sign_in) => sign_in_deadline(sign_in),
                 Phase::Posted(exchange) | Phase::Clearing(exchange) => Some(exchange.until),
                 Phase::Streaming { until, .. } => Some(*until),
+                Phase::Calling(step) => step_deadline(step),
             },
             State::Stopping(stopping) => Some(stopping.until),
             State::Unconfigured | State::Resting | State::Idle => None,
@@ -34,6 +37,7 @@ impl Session {
         if let Some((fetch, _)) = self.ending.take_if(|(_, until)| *until <= now) {
             self.out.abort(fetch);
         }
+        self.update_timed_out(now);
         if self.state_deadline().is_none_or(|until| until > now) {
             return;
         }
@@ -42,6 +46,7 @@ impl Session {
                 self.abort_sign_in(&starting.sign_in);
                 self.start_failed(fault::timed_out(), starting.attempt, now);
             }
+            State::Opening(opening) => self.opening_timed_out(*opening, now),
             State::Failed(failed) => self.connect(failed.next, now),
             State::Running(running) => self.phase_timed_out(*running, now),
             State::Stopping(stopping) => {
@@ -54,6 +59,24 @@ impl Session {
             }
             other => self.state = other,
         }
+    }
+}
+
+/// A handler has its time; a person has all the time in the world.
+fn step_deadline(step: &Step) -> Option<Millis> {
+    let mut due = None;
+    for call in &step.calls {
+        if let Stage::Running { until, .. } = call.stage {
+            due = earlier(due, Some(until));
+        }
+    }
+    due
+}
+
+fn earlier(a: Option<Millis>, b: Option<Millis>) -> Option<Millis> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }
 

@@ -43,11 +43,13 @@ pub enum Confirm {
     PerCall,
 }
 
-/// Names one running of one handler; never used twice in a session.
+/// Names one call of one tool, from the question to the handler's end; never used for
+/// another call of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ToolRunId(pub u32);
 
-/// A handler to run. Exactly one of these is ever made for one call.
+/// A handler to run, or to ask about. Exactly one
+/// [`Output::RunTool`](super::Output::RunTool) is ever made for one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolRun {
     /// Its number.

@@ -1,6 +1,8 @@
 //! The conversation as this page knows it: the transcript people see, and for a
 //! server that stores nothing the whole history it must be sent.
 
+use super::board::ToolLine;
+use super::call::{Answer, Call};
 use super::stream::message;
 use crate::Millis;
 use crate::event::{Author, ChatMessage, MessageStatus};
@@ -14,14 +16,28 @@ pub(super) struct Transcript {
     pub(super) thread_id: Option<String>,
     /// Whether its id was told: after its first completed turn.
     pub(super) announced: bool,
+    /// Whether the page load after this one knows of it.
+    pub(super) stored: bool,
     /// What people see, oldest first.
     pub(super) rows: Vec<ChatMessage>,
+    /// What the panel says of tool calls, between the rows.
+    pub(super) lines: Vec<ToolLine>,
+    /// Calls that the page has answered. None is ever run again.
+    answered: Vec<Answered>,
     /// What a server without a store is sent, oldest first.
     pub(super) history: Vec<Value>,
     /// The last turn, if it can be sent again.
     pub(super) failed: Option<Failed>,
     /// The run of a turn that ended here, while the server may still work on it.
     pub(super) given_up: Option<String>,
+}
+
+/// A call that the page has answered.
+struct Answered {
+    id: String,
+    name: String,
+    arguments: String,
+    answer: Answer,
 }
 
 /// A turn that failed or was stopped.
@@ -47,7 +63,33 @@ impl Transcript {
             content: text.to_owned(),
             created_at: Some(iso_8601(now)),
             status: None,
+            citations: Vec::new(),
         });
+    }
+
+    /// Keeps what a call was answered with, once.
+    pub(super) fn keep_answer(&mut self, call: &Call, answer: &Answer) {
+        if self.answered.iter().all(|known| known.id != call.id) {
+            let (id, name, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+            self.answered.push(Answered { id, name, arguments, answer: answer.clone() });
+        }
+    }
+
+    /// Whether the page has answered the call `id`.
+    pub(super) fn is_answered(&self, id: &str) -> bool {
+        self.answered.iter().any(|known| known.id == id)
+    }
+
+    /// The answer to a call whose id was answered before.
+    pub(super) fn answer_before(&self, call: &Call) -> Option<Answer> {
+        let known = self.answered.iter().find(|known| known.id == call.id)?;
+        let same = known.name == call.name && known.arguments == call.arguments;
+        Some(if same {
+            known.answer.clone()
+        } else {
+            let why = "The call was not run: its id was used by an earlier call. Make the call again.";
+            Answer::failed(why.to_owned())
+        })
     }
 
     /// The row `id`; the newest ones are looked at first.
@@ -72,6 +114,9 @@ impl Transcript {
         let mut removed = Vec::new();
         for (at, row) in std::mem::take(&mut self.rows).into_iter().enumerate() {
             if at >= from && row.role == Author::Assistant {
+                for line in &mut self.lines {
+                    line.behind -= usize::from(line.behind > self.rows.len());
+                }
                 removed.push(row.id);
             } else {
                 self.rows.push(row);

@@ -1,16 +1,19 @@
 //! A turn's requests: the first run, the runs that carry on, the second try of a
 //! failed turn.
 
+use super::call::Answer;
 use super::exchange::Exchange;
 use super::queue::{self, Kept};
 use super::request::{self, Request};
 use super::state::{Phase, State, Turn};
-use super::stream::{self, Stream};
-use super::{DomEvent, Protocol, Refused, SendId, Session};
+use super::step::Step;
+use super::stream;
+use super::transcript::UserMessage;
+use super::{DomEvent, Output, Protocol, Refused, SendId, Session};
 use crate::Millis;
 use crate::agui::PROTOCOL_VERSION;
 use crate::error::{ErrorCode, ErrorInfo};
-use crate::json::{Object, Value, concat};
+use crate::json::{Object, Value};
 use crate::view::{Activity, Patch};
 
 /// A turn has at most this many runs.
@@ -26,6 +29,7 @@ impl Session {
         let run_id = self.ids.next_id();
         self.out.notice(None);
         self.out.event(DomEvent::Busy { run_id: run_id.clone() });
+        self.check_keys();
         self.show(&mut kept, now);
         let Kept { send, message, .. } = kept;
         let rows = &self.transcript.rows;
@@ -37,22 +41,25 @@ impl Session {
                 Vec::new()
             }
         };
-        let turn = Box::new(Turn {
-            send,
-            id: run_id.clone(),
-            run_id,
-            message,
-            replaces,
-            from,
-            run_from: 0,
-            news,
-            runs: 1,
-            renewed: false,
-            started: false,
-            announced: false,
-            usage: Vec::new(),
-        });
-        self.post(turn, now);
+        let mut turn = Turn::new(Some(send), run_id, message, from);
+        turn.replaces = replaces;
+        turn.news = news;
+        self.post(Box::new(turn), now);
+    }
+
+    /// Goes on with the turn of a page that is gone: what its calls came to is not known.
+    pub(super) fn begin_orphaned(&mut self, calls: Vec<String>, now: Millis) {
+        let why =
+            "The page that ran this call is gone. The outcome is unknown: it may or may not have acted.";
+        let run_id = self.ids.next_id();
+        self.out.event(DomEvent::Busy { run_id: run_id.clone() });
+        let nothing = UserMessage { id: String::new(), text: String::new(), silent: false };
+        let mut turn = Turn::new(None, run_id, nothing, self.transcript.rows.len());
+        let answer = Answer::failed(why.to_owned());
+        for call in calls {
+            turn.news.push(answer.message(&self.ids.next_id(), &call));
+        }
+        self.post(Box::new(turn), now);
     }
 
     /// Sends the message of a failed turn again.
@@ -76,28 +83,22 @@ impl Session {
     pub(super) fn post(&mut self, mut turn: Box<Turn>, now: Millis) {
         turn.run_from = self.transcript.rows.len();
         turn.started = false;
+        turn.outdated = false;
+        turn.offer = self.channels.offer();
         self.out.activity(Activity::Waiting);
+        self.store_conversation();
         let body = self.run_input(&turn);
         let fetch = self.out.fetch(Request::run(&self.config, self.token.as_ref(), body));
         let phase = Phase::Posted(Exchange::new(fetch, now.saturating_add(self.config.timing.request)));
         self.go_on(turn, phase);
     }
 
-    /// Answers the calls that a run left to the page, in the next run of the turn.
-    pub(super) fn carry_on(&mut self, mut turn: Box<Turn>, stream: Stream, calls: Vec<String>, now: Millis) {
-        let mut answers = Vec::new();
-        for id in calls {
-            let name = stream.call(&id).and_then(|call| call.get("function")?.str("name")).unwrap_or("");
-            let text = concat(&["The page offers no tool named `", name, "`. Answer without it."]);
-            let mut answer = stream::answer(&self.ids.next_id(), &text, &id);
-            if let Value::Object(answer) = &mut answer {
-                answer.insert("error", text);
-            }
-            answers.push(answer);
-        }
+    /// The page has answered its calls: they go into the next run of the turn.
+    pub(super) fn carry_on(&mut self, mut turn: Box<Turn>, step: Step, now: Millis) {
+        let answers = self.answers(&step);
         match self.config.protocol {
             Protocol::Mindset => turn.news = answers,
-            Protocol::AgUi => self.transcript.remember_run(stream.said, answers),
+            Protocol::AgUi => self.transcript.remember_run(step.said, answers),
         }
         turn.run_id = self.ids.next_id();
         turn.runs += 1;
@@ -105,13 +106,30 @@ impl Session {
         self.post(turn, now);
     }
 
+    /// Keeps the conversation's id before anything can make the page go away.
+    fn store_conversation(&mut self) {
+        let news = self.config.protocol == Protocol::Mindset && !self.transcript.stored;
+        if news {
+            self.transcript.stored = true;
+            self.out.push(Output::StoreConversation(self.transcript.thread_id.clone()));
+        }
+    }
+
     /// The JSON text of a run's `RunAgentInput`.
     fn run_input(&self, turn: &Turn) -> String {
         let first = turn.runs == 1;
         let replace_from =
             (turn.replaces && first && self.config.protocol == Protocol::Mindset).then_some(&turn.message.id);
-        let props =
-            request::forwarded_props(&self.config, turn.message.silent, replace_from.map(String::as_str));
+        let passthrough = match self.config.protocol {
+            Protocol::Mindset => self.channels.passthrough_params(),
+            Protocol::AgUi => None,
+        };
+        let replace_from = replace_from.map(String::as_str);
+        let props = request::forwarded_props(&self.config, turn.message.silent, replace_from, passthrough);
+        let mut tools = Vec::new();
+        for tool in &turn.offer {
+            tools.push(tool.to_json());
+        }
         let messages = match self.config.protocol {
             Protocol::Mindset => &turn.news,
             Protocol::AgUi => &self.transcript.history,
@@ -124,8 +142,8 @@ impl Session {
             "state": Object::new(),
             "messages": Value::Array(messages.clone()),
             "forwardedProps": props,
-            "tools": Value::Array(Vec::new()),
-            "context": Value::Array(Vec::new()),
+            "tools": Value::Array(tools),
+            "context": self.channels.context(),
         };
         input.text()
     }

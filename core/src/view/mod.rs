@@ -7,7 +7,8 @@ use crate::event::{Author, Citation, MessageStatus};
 /// order in which they were added.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Patch {
-    /// Removes every row and notice: another conversation.
+    /// Removes every row, line, question and notice: another conversation, or all of
+    /// this one is drawn anew.
     Clear,
     /// Adds a row at the end.
     AddMessage {
@@ -37,7 +38,8 @@ pub enum Patch {
         /// The message.
         id: String,
     },
-    /// Adds a line about a tool call at the end.
+    /// Adds a line about a tool call at the end. It stays when the messages of a
+    /// failed attempt are removed: the call has happened.
     AddTool {
         /// The call.
         id: String,
@@ -114,6 +116,8 @@ pub enum Activity {
     Thinking,
     /// The answer is arriving.
     Answering,
+    /// The turn waits for a person's word about a tool call.
+    Asking,
     /// The stop was asked for and the turn is ending.
     Stopping,
 }

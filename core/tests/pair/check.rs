@@ -1,13 +1,14 @@
 //! What must hold of every page when nothing is under way any more.
 
-use mindset_core::event::RuntimeEvent;
+use mindset_core::event::{Citation, MessageStatus, RuntimeEvent};
 use mindset_core::session::DomEvent;
+use mindset_core::view::{Activity, Notice, Patch, ToolState};
 
 use super::Page;
 use super::page::Heard;
 
 /// Idle, every promise settled once, every event where it belongs.
-pub fn quiet(page: &Page) {
+pub fn quiet(page: &mut Page) {
     assert!(!page.session.is_busy(), "still busy");
     assert!(page.open.is_empty(), "requests are open: {:?}", page.open);
     for send in &page.accepted {
@@ -37,7 +38,7 @@ fn order(events: &[Heard]) {
             (At::Idle | At::Ended, Heard::Event(DomEvent::Busy { .. })) => At::Busy,
             (At::Idle | At::Ended, Heard::Event(DomEvent::Idle { .. })) => At::Idle,
             (At::Ended | At::Idle, Heard::Settled(_)) => at,
-            (At::Ended, Heard::Event(DomEvent::Conversation { .. })) => at,
+            (At::Ended | At::Idle, Heard::Event(DomEvent::Conversation { .. })) => at,
             (_, Heard::Event(DomEvent::Error(_))) => at,
             // Another configuration: what ran before is heard of no more.
             (_, Heard::Event(DomEvent::Initializing)) => At::Idle,
@@ -48,7 +49,12 @@ fn order(events: &[Heard]) {
                     At::Started,
                     RuntimeEvent::TextDelta { .. }
                     | RuntimeEvent::ThinkingDelta { .. }
-                    | RuntimeEvent::ToolAnnounce { .. },
+                    | RuntimeEvent::ToolAnnounce { .. }
+                    | RuntimeEvent::ToolStart { .. }
+                    | RuntimeEvent::ToolEnd { .. }
+                    | RuntimeEvent::PermissionRequested { .. }
+                    | RuntimeEvent::PermissionResolved { .. }
+                    | RuntimeEvent::Citations { .. },
                 ) => at,
                 (At::Started, RuntimeEvent::Complete { .. }) => At::Complete,
                 (At::Complete, RuntimeEvent::RunFinished { .. }) => At::Ended,
@@ -67,27 +73,130 @@ fn left(events: &[Heard]) -> bool {
     matches!(next, Some(Heard::Event(DomEvent::Initializing)))
 }
 
-/// The patches, carried out, give the transcript.
-fn panel(page: &Page) {
-    use mindset_core::view::Patch;
-    let mut rows: Vec<(String, &str, String)> = Vec::new();
-    for patch in &page.patches {
-        match patch {
-            Patch::Clear => rows.clear(),
-            Patch::AddMessage { id, role, text } => {
-                assert!(rows.iter().all(|r| r.0 != *id), "two rows {id}");
-                rows.push((id.clone(), role.as_str(), text.clone()));
-            }
-            Patch::AppendText { id, text } => {
-                let row = rows.iter_mut().find(|r| r.0 == *id).expect("text for a row that is there");
-                row.2.push_str(text);
-            }
-            Patch::SetStatus { id, .. } => assert!(rows.iter().any(|r| r.0 == *id), "no row {id}"),
-            Patch::RemoveMessage { id } => rows.retain(|r| r.0 != *id),
-            _ => {}
-        }
-    }
+/// The patches, carried out, give the transcript, and one that is drawn now looks the
+/// same.
+fn panel(page: &mut Page) {
+    let panel = Panel::draw(&page.patches);
     let transcript: Vec<_> =
         page.session.messages().iter().map(|m| (m.id.clone(), m.role.as_str(), m.content.clone())).collect();
-    assert_eq!(rows, transcript);
+    assert_eq!(panel.messages(), transcript);
+    assert!(panel.questions.is_empty(), "{:?}", panel.questions);
+    for row in &panel.rows {
+        if let Row::Tool { id, state, .. } = row {
+            assert!(!matches!(state, ToolState::Asking | ToolState::Running), "{id} is {state:?} still");
+        }
+    }
+    assert_eq!(Panel::draw(&page.session.redraw()), panel);
+}
+
+/// What a panel shows.
+#[derive(Debug, Default, PartialEq)]
+pub struct Panel {
+    pub rows: Vec<Row>,
+    pub questions: Vec<Question>,
+    activity: Option<Activity>,
+    notice: Option<Notice>,
+    disclosure: Option<String>,
+}
+
+/// Id, text and details.
+type Question = (String, String, Vec<(String, String)>);
+
+/// A row or a line of it.
+#[derive(Debug, PartialEq)]
+pub enum Row {
+    Message {
+        id: String,
+        role: &'static str,
+        text: String,
+        status: Option<MessageStatus>,
+        items: Vec<Citation>,
+    },
+    Tool {
+        id: String,
+        state: ToolState,
+        label: String,
+    },
+}
+
+impl Panel {
+    pub fn draw(patches: &[Patch]) -> Panel {
+        let mut panel = Panel::default();
+        for patch in patches {
+            panel.apply(patch.clone());
+        }
+        panel
+    }
+
+    fn messages(&self) -> Vec<(String, &'static str, String)> {
+        let message = |row: &Row| match row {
+            Row::Message { id, role, text, .. } => Some((id.clone(), *role, text.clone())),
+            Row::Tool { .. } => None,
+        };
+        self.rows.iter().filter_map(message).collect()
+    }
+
+    /// Tool lines in short: `state label`.
+    pub fn tools(&self) -> Vec<String> {
+        let line = |row: &Row| match row {
+            Row::Tool { state, label, .. } => Some(format!("{state:?} {label}")),
+            Row::Message { .. } => None,
+        };
+        self.rows.iter().filter_map(line).collect()
+    }
+
+    fn message(&mut self, wanted: &str) -> &mut Row {
+        let is = |row: &&mut Row| matches!(row, Row::Message { id, .. } if id == wanted);
+        self.rows.iter_mut().find(is).unwrap_or_else(|| panic!("no message {wanted}"))
+    }
+
+    fn apply(&mut self, patch: Patch) {
+        match patch {
+            Patch::Clear => {
+                self.rows.clear();
+                self.questions.clear();
+                self.notice = None;
+            }
+            Patch::AddMessage { id, role, text } => {
+                assert!(self.messages().iter().all(|row| row.0 != id), "two rows {id}");
+                let (role, status, items) = (role.as_str(), None, Vec::new());
+                self.rows.push(Row::Message { id, role, text, status, items });
+            }
+            Patch::AppendText { id, text: more } => {
+                let Row::Message { text, .. } = self.message(&id) else { return };
+                text.push_str(&more);
+            }
+            Patch::SetStatus { id, status: new } => {
+                let Row::Message { status, .. } = self.message(&id) else { return };
+                *status = new;
+            }
+            Patch::SetCitations { id, items: new } => {
+                let Row::Message { items, .. } = self.message(&id) else { return };
+                *items = new;
+            }
+            Patch::RemoveMessage { id: gone } => {
+                self.rows.retain(|row| !matches!(row, Row::Message { id, .. } if *id == gone));
+            }
+            Patch::AddTool { id, state, label } => {
+                let twice = |row: &Row| matches!(row, Row::Tool { id: other, .. } if *other == id);
+                assert!(!self.rows.iter().any(twice), "two lines {id}");
+                self.rows.push(Row::Tool { id, state, label });
+            }
+            Patch::SetTool { id: wanted, state: new, label: text } => {
+                let is = |row: &&mut Row| matches!(row, Row::Tool { id, .. } if *id == wanted);
+                let line = self.rows.iter_mut().find(is).unwrap_or_else(|| panic!("no line {wanted}"));
+                let Row::Tool { state, label, .. } = line else { return };
+                (*state, *label) = (new, text);
+            }
+            Patch::AddQuestion { id, text, details } => self.questions.push((id, text, details)),
+            Patch::RemoveQuestion { id } => {
+                let before = self.questions.len();
+                self.questions.retain(|question| question.0 != id);
+                assert_eq!(self.questions.len() + 1, before, "no question {id}");
+            }
+            Patch::SetActivity(activity) => self.activity = Some(activity),
+            Patch::SetNotice(notice) => self.notice = notice,
+            Patch::SetDisclosure(text) => self.disclosure = text,
+        }
+    }
 }

@@ -14,15 +14,17 @@ mod server;
 
 pub use model::{ScriptedModel, Step, call, text};
 pub use network::{Cut, Network};
-pub use page::{Heard, Page};
+pub use page::{Heard, Page, object, tool};
 pub use requests::check_request;
 pub use server::{Canned, Server};
 
 use std::collections::BTreeMap;
 
 use mindset_core::error::ErrorInfo;
+use mindset_core::event::{Decision, RuntimeEvent};
 use mindset_core::session::{
-    self, Config, FetchFailure, FetchId, FetchRequest, SendId, SendOptions, TurnResult,
+    self, Config, DomEvent, FetchFailure, FetchId, FetchRequest, PageTool, SendId, SendOptions, ToolRunId,
+    TurnResult,
 };
 use mindset_core::turn::{Input, ModelEvent};
 
@@ -35,6 +37,8 @@ pub struct Pair {
     pub network: Network,
     pub server: Server,
     pub pages: Vec<Page>,
+    /// Who each page is.
+    clients: BTreeMap<usize, String>,
     queue: BTreeMap<(u64, u64), Happening>,
     happenings: u64,
 }
@@ -47,12 +51,22 @@ enum Happening {
     Dropped { page: usize, fetch: FetchId },
     /// Something of an answer reaches a page.
     Arrival { page: usize, fetch: FetchId, part: Part },
+    /// Something of the page itself answers its session.
+    Page { page: usize, answer: Answer },
     /// A page has asked its own server for a token.
     Token { page: usize, token: String },
     /// The model says something.
     Model { run: String, call: u64, event: ModelEvent },
     /// A stream is due for a sign of life.
     Ping { run: String },
+}
+
+/// What a page answers its own session.
+enum Answer {
+    ToolDone(ToolRunId, Result<String, String>),
+    Sentence(ToolRunId, Result<String, String>),
+    Decision(String, Decision),
+    Owner(bool),
 }
 
 /// A part of an answer.
@@ -90,6 +104,7 @@ impl Pair {
             network: Network::default(),
             server: Server::new(model),
             pages: Vec::new(),
+            clients: BTreeMap::new(),
             queue: BTreeMap::new(),
             happenings: 0,
         }
@@ -99,6 +114,7 @@ impl Pair {
     pub fn add_page(&mut self, config: Config) -> usize {
         let page = self.pages.len();
         self.pages.push(Page::new(page));
+        self.clients.insert(page, config.client_id.clone());
         self.input(page, session::Input::Start(config)).expect("start is never refused");
         page
     }
@@ -159,8 +175,42 @@ impl Pair {
                     let token = self.server.new_token();
                     self.at(at, Happening::Token { page, token });
                 }
-                other => self.pages[page].take(other),
+                session::Output::RunTool(run) => {
+                    let id = run.id;
+                    if let Some((time, result)) = self.pages[page].run(run) {
+                        self.answer(page, time, Answer::ToolDone(id, result));
+                    }
+                }
+                session::Output::AskTool(run) => {
+                    let sentence = (self.pages[page].wording)(&run);
+                    self.answer(page, 0, Answer::Sentence(run.id, sentence));
+                }
+                session::Output::FindOwner(client) => {
+                    let gone = self.clients.iter().all(|(page, c)| *c != client || self.pages[*page].gone);
+                    self.answer(page, 0, Answer::Owner(gone));
+                }
+                other => {
+                    if let session::Output::Event(DomEvent::Runtime(event)) = &other
+                        && let RuntimeEvent::PermissionRequested { request_id, tool_name, .. } = event
+                        && let Some((time, decision)) = (self.pages[page].decide)(tool_name)
+                    {
+                        self.answer(page, time, Answer::Decision(request_id.clone(), decision));
+                    }
+                    self.pages[page].take(other);
+                }
             }
+        }
+    }
+
+    fn answer(&mut self, page: usize, time: u64, answer: Answer) {
+        self.at(self.now + time, Happening::Page { page, answer });
+    }
+
+    /// The page is left: nothing of it goes on, and what it asked for is dropped.
+    pub fn leave(&mut self, page: usize) {
+        self.pages[page].gone = true;
+        for fetch in std::mem::take(&mut self.pages[page].open) {
+            self.at(self.now, Happening::Dropped { page, fetch });
         }
     }
 
@@ -173,7 +223,7 @@ impl Pair {
     /// then checks what must hold of a quiet pair.
     pub fn drive(&mut self) {
         self.drive_until(u64::MAX, |_| false);
-        for page in &self.pages {
+        for page in self.pages.iter_mut().filter(|page| !page.gone) {
             check::quiet(page);
         }
         self.server.check_quiet();
@@ -199,8 +249,8 @@ impl Pair {
                 return;
             }
             let next = self.queue.keys().next().map(|(time, _)| *time);
-            let timers =
-                self.pages.iter().map(|p| p.session.poll_timeout()).chain([self.server.poll_timeout()]);
+            let pages = self.pages.iter().filter(|page| !page.gone);
+            let timers = pages.map(|p| p.session.poll_timeout()).chain([self.server.poll_timeout()]);
             let timer = timers.flatten().min();
             match (next, timer) {
                 (Some(time), timer) if time <= until && timer.is_none_or(|t| time <= t) => {
@@ -221,7 +271,8 @@ impl Pair {
 
     fn tick(&mut self) {
         for page in 0..self.pages.len() {
-            if self.pages[page].session.poll_timeout().is_some_and(|t| t <= self.now) {
+            let due = self.pages[page].session.poll_timeout().is_some_and(|t| t <= self.now);
+            if due && !self.pages[page].gone {
                 self.input(page, session::Input::Tick).expect("ticks are never refused");
             }
         }
@@ -236,6 +287,7 @@ impl Pair {
                 self.perform(effects);
             }
             Happening::Dropped { page, fetch } => self.server.drop_reader(page, fetch),
+            Happening::Token { page, .. } if self.pages[page].gone => {}
             Happening::Token { page, token } => {
                 let token = Ok(session::Token::new(token));
                 self.input(page, session::Input::Token(token)).expect("tokens are never refused");
@@ -249,6 +301,22 @@ impl Pair {
                 self.perform(effects);
             }
             Happening::Arrival { page, fetch, part } => self.arrive(page, fetch, part),
+            Happening::Page { page, answer } if !self.pages[page].gone => {
+                let input = match &answer {
+                    Answer::ToolDone(id, result) => {
+                        session::Input::ToolDone { id: *id, result: result.clone() }
+                    }
+                    Answer::Sentence(id, sentence) => {
+                        session::Input::ToolSentence { id: *id, sentence: sentence.clone() }
+                    }
+                    Answer::Decision(id, decision) => {
+                        session::Input::Decide { request_id: id, decision: *decision }
+                    }
+                    Answer::Owner(gone) => session::Input::Owner { gone: *gone },
+                };
+                self.input(page, input).expect("answers of the page are never refused");
+            }
+            Happening::Page { .. } => {}
         }
     }
 
@@ -284,6 +352,11 @@ impl Pair {
         }
     }
 
+    /// Sets the first page's tools.
+    pub fn set_tools(&mut self, tools: Vec<PageTool>) {
+        self.input(0, session::Input::SetPageTools(tools)).expect("good tools");
+    }
+
     /// Stops the turn of the first page.
     pub fn stop(&mut self) {
         self.input(0, session::Input::Stop).expect("stop is never refused");
@@ -303,6 +376,7 @@ pub fn config() -> Config {
         app_uid: "app".to_owned(),
         agent_uid: "demo".to_owned(),
         client_id: "client".to_owned(),
+        can_ask: true,
         ..Config::default()
     }
 }

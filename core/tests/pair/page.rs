@@ -1,9 +1,13 @@
-//! A page: a session, and everything its listeners got.
+//! A page: a session, everything its listeners got, and the handlers of its tools.
 
 use super::patterns::Plain;
 use std::collections::{BTreeMap, BTreeSet};
 
-use mindset_core::session::{DomEvent, FetchId, Output, SendId, Session, TurnResult};
+use mindset_core::event::{Decision, RuntimeEvent};
+use mindset_core::json::{Object, parse};
+use mindset_core::session::{
+    DomEvent, FetchId, Output, PageTool, SendId, Session, TOOL_TIMEOUT, ToolRun, ToolRunId, TurnResult,
+};
 use mindset_core::view::Patch;
 
 pub struct Page {
@@ -12,19 +16,60 @@ pub struct Page {
     pub events: Vec<Heard>,
     pub patches: Vec<Patch>,
     pub anonymous_key: Option<String>,
+    /// The conversation's id as the next page load finds it.
+    pub conversation: Option<String>,
     /// Requests that have not ended.
     pub open: BTreeSet<FetchId>,
     /// Messages that were not refused at once.
     pub accepted: Vec<SendId>,
+    /// The page was left.
+    pub gone: bool,
+    /// What handlers do.
+    pub handler: Handler,
+    /// What the person is asked, where the page's function says it.
+    pub wording: Wording,
+    /// What the person answers, and how long that takes; `None` never.
+    pub decide: Person,
+    /// Handlers that were run, in order.
+    pub runs: Vec<ToolRun>,
+    /// Handlers that were told that nobody waits for them.
+    pub aborted: Vec<ToolRunId>,
     results: BTreeMap<SendId, TurnResult>,
     sends: u32,
 }
+
+/// After how many milliseconds a handler ends and how; `None` never.
+pub type Handler = Box<dyn FnMut(&ToolRun) -> Option<(u64, Result<String, String>)>>;
+
+/// What the person is asked about a call.
+pub type Wording = Box<dyn FnMut(&ToolRun) -> Result<String, String>>;
+
+/// After how many milliseconds a person says what about a tool; `None` never.
+pub type Person = Box<dyn FnMut(&str) -> Option<(u64, Decision)>>;
 
 /// What a page hears.
 #[derive(Debug, PartialEq)]
 pub enum Heard {
     Event(DomEvent),
     Settled(SendId),
+}
+
+/// A tool without extras.
+pub fn tool(name: &str, parameters: &str) -> PageTool {
+    PageTool {
+        name: name.to_owned(),
+        description: format!("Does {name}."),
+        parameters: (!parameters.is_empty()).then(|| object(parameters)),
+        running: None,
+        completed: None,
+        read_only: false,
+        confirm: Default::default(),
+        timeout: TOOL_TIMEOUT,
+    }
+}
+
+pub fn object(text: &str) -> Object {
+    parse(text).expect("JSON").as_object().expect("an object").clone()
 }
 
 impl Page {
@@ -40,8 +85,15 @@ impl Page {
             events: Vec::new(),
             patches: Vec::new(),
             anonymous_key: None,
+            conversation: None,
             open: BTreeSet::new(),
             accepted: Vec::new(),
+            gone: false,
+            handler: Box::new(|run| Some((0, Ok(run.arguments.expose().text())))),
+            wording: Box::new(|_| Ok("Really?".to_owned())),
+            decide: Box::new(|_| None),
+            runs: Vec::new(),
+            aborted: Vec::new(),
             results: BTreeMap::new(),
             sends: 0,
         }
@@ -61,12 +113,17 @@ impl Page {
         self.results.contains_key(&send)
     }
 
-    /// Performs an output that has nothing to do with the network.
+    /// Performs an output of which nothing comes back.
     pub fn take(&mut self, output: Output) {
         match output {
             Output::Event(event) => self.events.push(Heard::Event(event)),
             Output::Patch(patch) => self.patches.push(patch),
             Output::StoreAnonymousKey(key) => self.anonymous_key = Some(key),
+            Output::StoreConversation(id) => self.conversation = id,
+            Output::AbortTool(id) => {
+                assert!(!self.aborted.contains(&id), "{id:?} is aborted twice");
+                self.aborted.push(id);
+            }
             Output::Settle { send, result } => {
                 self.events.push(Heard::Settled(send));
                 let before = self.results.insert(send, result);
@@ -76,9 +133,29 @@ impl Page {
         }
     }
 
+    /// Runs a handler; gives when it ends and how.
+    pub fn run(&mut self, run: ToolRun) -> Option<(u64, Result<String, String>)> {
+        let earlier = self.runs.iter().any(|earlier| earlier.call_id == run.call_id || earlier.id == run.id);
+        assert!(!earlier, "a call runs twice: {run:?}");
+        let ends = (self.handler)(&run);
+        self.runs.push(run);
+        ends
+    }
+
     /// The transcript in short: `role: text [status]`.
     pub fn transcript(&self) -> Vec<String> {
         self.session.messages().iter().map(|m| line(m.role.as_str(), &m.content, m.status)).collect()
+    }
+
+    /// The runtime events, in order.
+    pub fn runtime(&self) -> Vec<&RuntimeEvent> {
+        let mut events = Vec::new();
+        for heard in &self.events {
+            if let Heard::Event(DomEvent::Runtime(event)) = heard {
+                events.push(event);
+            }
+        }
+        events
     }
 
     /// The events in short, deltas left out.

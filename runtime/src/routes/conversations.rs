@@ -115,6 +115,7 @@ fn shown(message: &StoredMessage) -> Option<Value> {
         content: message.content.clone(),
         created_at: Some(iso_8601(message.created_at)),
         status: message.status,
+        citations: message.citations.clone(),
     };
     let mut shown = shown.to_json();
     if let Value::Object(shown) = &mut shown
