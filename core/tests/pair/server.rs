@@ -1,16 +1,18 @@
 //! A small agent runtime in memory: the routes a session calls, a store, and one
 //! turn per run. It answers as the real one does.
 
+mod conversations;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use mindset_core::agui::{
     DecodeError, Event, Order, RunAgentInput, Tool, decode_event, decode_input, encode_event,
 };
 use mindset_core::error::{ErrorCode, ErrorInfo};
-use mindset_core::json::{Value, parse};
+use mindset_core::json::{Object, Value, parse};
 use mindset_core::session::{FetchFailure, FetchId, FetchPurpose, FetchRequest};
 use mindset_core::turn::{
-    Agent, Conversation, Input, ModelEvent, Output, Ports, RunState, StoredMessage, StoredRole, Turn,
+    Agent, Input, ModelEvent, Output, Ports, RunState, StoredMessage, StoredRole, Turn,
 };
 use mindset_core::{object, sse};
 
@@ -52,6 +54,12 @@ pub struct Server {
     pub streams: Vec<Vec<u8>>,
     /// What the model did not say after it was dropped.
     pub aborted: u32,
+    /// Pass-through parameters that running runs were told of.
+    pub changed: Vec<Object>,
+    /// Open calls that were closed by a cancel.
+    pub closed: usize,
+    /// Whose the last run of each conversation was.
+    clients: BTreeMap<String, String>,
     runs: BTreeMap<String, Run>,
     issued: u32,
 }
@@ -83,6 +91,9 @@ impl Server {
             posted: Vec::new(),
             streams: Vec::new(),
             aborted: 0,
+            changed: Vec::new(),
+            closed: 0,
+            clients: BTreeMap::new(),
             runs: BTreeMap::new(),
             issued: 0,
         }
@@ -176,16 +187,25 @@ impl Server {
         if let Some(canned) = canned.and_then(|at| self.canned.remove(at)) {
             return answer(page, request.id, canned.status, canned.content_type, canned.body);
         }
-        assert_eq!(request.method, "POST");
         let path = request.url.strip_prefix(BASE).expect("the server's own address");
         let segments: Vec<_> = path.split('/').skip(1).collect();
-        let answered = match segments[..] {
-            ["v1", "anonymous"] => self.sign_in(request),
-            ["v1", "agents", agent, "runs"] => match self.accept(agent, request, now) {
+        let answered = match (request.method, &segments[..]) {
+            ("POST", ["v1", "anonymous"]) => self.sign_in(request),
+            ("GET", ["v1", "conversations", id]) => self.conversation(id, request),
+            ("PUT", ["v1", "runs", run, "passthrough-params"]) => {
+                match self.change_passthrough(run, request, now) {
+                    Ok(mut effects) => {
+                        effects.extend(answer(page, request.id, 200, "application/json", "{}"));
+                        return effects;
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            ("POST", ["v1", "agents", agent, "runs"]) => match self.accept(agent, request, now) {
                 Ok(run) => return self.stream(&run, page, request.id, network),
                 Err(error) => Err(error),
             },
-            ["v1", "runs", run, "cancel"] => match self.cancel(run, request, now) {
+            ("POST", ["v1", "runs", run, "cancel"]) => match self.cancel(run, request, now) {
                 Ok((body, mut effects)) => {
                     effects.extend(answer(page, request.id, 200, "application/json", &body));
                     return effects;
@@ -248,8 +268,8 @@ impl Server {
     fn start(&mut self, mut input: RunAgentInput, now: u64) -> Result<String, ErrorInfo> {
         let (id, thread) = (input.run_id.clone(), input.thread_id.clone());
         input.tools.extend(self.tools.iter().cloned());
-        let messages = self.store.get(&thread).cloned().unwrap_or_default();
-        let conversation = Conversation { id: thread.clone(), messages, open_client: None };
+        let conversation = self.conversation_of(&thread);
+        let client = input.mindset("clientId").and_then(Value::as_str).map(str::to_owned);
         let (mut n, prefix) = (0, format!("{id}-s"));
         let ids = Box::new(move || {
             n += 1;
@@ -264,7 +284,7 @@ impl Server {
         )?;
         let run = Run {
             turn: Some(turn),
-            thread,
+            thread: thread.clone(),
             stream: self.streams.len(),
             reader: None,
             order: Order::new(),
@@ -272,6 +292,10 @@ impl Server {
             call: 0,
         };
         self.streams.push(Vec::new());
+        match client {
+            Some(client) => drop(self.clients.insert(thread, client)),
+            None => drop(self.clients.remove(&thread)),
+        }
         self.runs.insert(id.clone(), run);
         Ok(id)
     }
@@ -301,6 +325,7 @@ impl Server {
         if !self.runs.contains_key(id) {
             return Err(ErrorInfo::new(ErrorCode::NotFound, "There is no such run."));
         }
+        self.close_waiting(id, now);
         let effects = self.input(id, Input::Cancel, now);
         Ok((object! { "state": "cancelled" }.to_string(), effects))
     }

@@ -1,0 +1,100 @@
+//! What the server knows of a conversation between two runs.
+
+use mindset_core::error::{ErrorCode, ErrorInfo};
+use mindset_core::event::{Author, ChatMessage};
+use mindset_core::json::{Object, Value, parse};
+use mindset_core::object;
+use mindset_core::passthrough::Passthrough;
+use mindset_core::session::FetchRequest;
+use mindset_core::turn::{Conversation, Input, StoredMessage, StoredRole};
+
+use super::super::Effect;
+use super::Server;
+
+impl Server {
+    /// `GET` of a conversation: what the page may see, and the calls that are open.
+    pub(super) fn conversation(&self, id: &str, request: &FetchRequest) -> Result<String, ErrorInfo> {
+        self.authorize(request)?;
+        let unknown = || ErrorInfo::new(ErrorCode::NotFound, "There is no conversation with this id.");
+        let messages = self.store.get(id).ok_or_else(unknown)?.clone();
+        let shown: Vec<Value> = messages.iter().filter_map(shown).collect();
+        let mut answer = object! { "id": id, "title": "", "messages": Value::Array(shown) };
+        let mut open = Vec::new();
+        if let Some(run) = self.runs.iter().find(|(_, run)| run.thread == id && run.turn.is_some()) {
+            answer.insert("activeRun", object! { "runId": run.0, "state": "running" });
+        } else {
+            for call in self.conversation_of(id).open_calls() {
+                let mut call = object! {
+                    "toolCallId": &call.id, "toolName": &call.name, "arguments": &call.arguments, "runId": "",
+                };
+                call.insert_some("clientId", self.clients.get(id).map(String::as_str));
+                open.push(Value::Object(call));
+            }
+        }
+        answer.insert("openCalls", Value::Array(open));
+        Ok(answer.text())
+    }
+
+    /// The conversation as a run finds it.
+    pub(super) fn conversation_of(&self, id: &str) -> Conversation {
+        Conversation {
+            id: id.to_owned(),
+            messages: self.store.get(id).cloned().unwrap_or_default(),
+            open_client: self.clients.get(id).cloned(),
+        }
+    }
+
+    /// A run that has ended with open calls is cancelled: they are closed.
+    pub(super) fn close_waiting(&mut self, run: &str, now: u64) {
+        let Some(state) = self.runs.get(run).filter(|state| state.turn.is_none()) else { return };
+        let thread = state.thread.clone();
+        let conversation = self.conversation_of(&thread);
+        if conversation.messages.last().is_none_or(|message| message.run_id != run) {
+            return;
+        }
+        let mut n = 0;
+        let mut ids = move || {
+            n += 1;
+            format!("{thread}-closed-{now}-{n}")
+        };
+        let closed = conversation.cancel_open_calls(run, &mut ids, now);
+        self.closed += closed.len();
+        self.store.entry(conversation.id).or_default().extend(closed);
+    }
+
+    /// `PUT` of pass-through parameters for a run.
+    pub(super) fn change_passthrough(
+        &mut self,
+        run: &str,
+        request: &FetchRequest,
+        now: u64,
+    ) -> Result<Vec<Effect>, ErrorInfo> {
+        self.authorize(request)?;
+        if self.runs.get(run).is_none_or(|run| run.turn.is_none()) {
+            return Err(ErrorInfo::new(ErrorCode::NotFound, "There is no such run."));
+        }
+        let body = parse(request.body.as_deref().unwrap_or("")).expect("JSON");
+        let values: Object = body.get("passthroughParams").and_then(Value::as_object).expect("them").clone();
+        self.changed.push(values.clone());
+        let values = Passthrough::new(values)?;
+        Ok(self.input(run, Input::Passthrough(values), now))
+    }
+}
+
+/// A message as the page sees it.
+fn shown(message: &StoredMessage) -> Option<Value> {
+    let role = match message.role {
+        StoredRole::User if !message.silent => Author::User,
+        StoredRole::Assistant if !message.content.is_empty() => Author::Assistant,
+        _ => return None,
+    };
+    let shown = ChatMessage {
+        id: message.id.clone(),
+        role,
+        content: message.content.clone(),
+        created_at: None,
+        status: message.status,
+        citations: message.citations.clone(),
+    };
+    Some(shown.to_json())
+}
