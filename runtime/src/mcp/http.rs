@@ -5,10 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
+use futures_util::stream::BoxStream;
 use mindset_core::json::Value;
-use mindset_core::sse;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response, StatusCode, Url};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, ServerJsonRpcMessage};
@@ -19,6 +17,7 @@ use sse_stream::Sse;
 
 use super::address;
 use super::fault::HttpFault;
+use super::stream::events;
 use super::wire::{self, Expect};
 use crate::config::McpServer;
 
@@ -55,6 +54,7 @@ struct Inner {
     headers: HeaderMap,
     redirects: bool,
     limit: usize,
+    patience: Duration,
 }
 
 impl Http {
@@ -62,7 +62,9 @@ impl Http {
     pub(super) fn new(server: &McpServer, headers: HeaderMap) -> Result<Http, HttpFault> {
         let url = Url::parse(&server.url).map_err(|_| HttpFault::Unreachable)?;
         let client = address::client(server)?;
-        Ok(Http(Arc::new(Inner { client, url, headers, redirects: server.redirects, limit: MAX_ANSWER })))
+        let (redirects, limit) = (server.redirects, MAX_ANSWER);
+        let patience = DISCOVER_PATIENCE.min(server.connect_timeout / 2);
+        Ok(Http(Arc::new(Inner { client, url, headers, redirects, limit, patience })))
     }
 
     /// Sends a request, and again to where a permitted redirect points.
@@ -158,7 +160,7 @@ impl StreamableHttpClient for Http {
         let question = discover(&message);
         let answer = self.post(message, session, custom);
         let Some(question) = question else { return answer.await.map_err(Fault::Client) };
-        match tokio::time::timeout(DISCOVER_PATIENCE, answer).await {
+        match tokio::time::timeout(self.0.patience, answer).await {
             Ok(answer) => answer.map_err(Fault::Client),
             Err(_) => Ok(StreamableHttpPostResponse::Json(older(question), None)),
         }
@@ -264,66 +266,4 @@ async fn read(mut response: Response, limit: usize) -> Result<String, HttpFault>
         body.extend_from_slice(&bytes);
     }
     String::from_utf8(body).map_err(|_| HttpFault::Unreadable)
-}
-
-struct Reading {
-    response: Response,
-    decoder: sse::Decoder,
-    expect: Expect,
-    id: Option<Value>,
-    over: bool,
-}
-
-impl Reading {
-    /// The next message in the bytes that are there.
-    fn next_message(&mut self) -> Option<Result<Sse, SseError>> {
-        loop {
-            let frame = match self.decoder.next_frame() {
-                Ok(frame) => frame?,
-                Err(_) => {
-                    self.over = true;
-                    let fault = || SseError::Body(Box::new(HttpFault::TooLarge));
-                    let told = self.id.as_ref().map(|id| Sse::default().data(wire::too_large(id)));
-                    return Some(told.ok_or_else(fault));
-                }
-            };
-            let id = (!frame.id.is_empty()).then_some(frame.id);
-            let data = match frame.event.as_str() {
-                "" | "message" => wire::incoming(&frame.data, self.expect, None),
-                _ => None,
-            };
-            if id.is_some() || data.is_some() {
-                return Some(Ok(Sse { event: None, data, id, retry: self.decoder.retry() }));
-            }
-        }
-    }
-}
-
-/// The messages of a stream.
-fn events(
-    response: Response,
-    expect: Expect,
-    id: Option<Value>,
-    limit: usize,
-) -> BoxStream<'static, Result<Sse, SseError>> {
-    let reading = Reading { response, decoder: sse::Decoder::new(limit), expect, id, over: false };
-    stream::unfold(reading, |mut reading| async move {
-        loop {
-            if reading.over {
-                return None;
-            }
-            if let Some(message) = reading.next_message() {
-                return Some((message, reading));
-            }
-            match reading.response.chunk().await {
-                Ok(Some(bytes)) => reading.decoder.push(&bytes),
-                Ok(None) => return None,
-                Err(_) => {
-                    reading.over = true;
-                    return Some((Err(SseError::Body(Box::new(HttpFault::Broken))), reading));
-                }
-            }
-        }
-    })
-    .boxed()
 }

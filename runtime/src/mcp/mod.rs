@@ -13,6 +13,7 @@ mod headers;
 mod http;
 mod outcome;
 mod slot;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod tools;
