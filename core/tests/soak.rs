@@ -7,14 +7,18 @@
 mod pair;
 use pair::patterns::Plain;
 
+use std::collections::BTreeSet;
+
 use mindset_core::agui::{Message, Role, RunAgentInput, Tool};
-use mindset_core::event::{MessageStatus, Reason};
-use mindset_core::session::{FetchPurpose, SendId, SendOptions, TurnStatus};
+use mindset_core::event::{Decision, MessageStatus, Reason, RuntimeEvent};
+use mindset_core::session::{
+    Config, Confirm, FetchPurpose, Input, PageTool, SendId, SendOptions, TurnStatus,
+};
 use mindset_core::turn::{
     Agent, Conversation, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelUsage, Output, Ports,
     StoredCall, StoredMessage, StoredRole, Turn,
 };
-use pair::{Canned, Cut, Pair, ScriptedModel, check_request, config};
+use pair::{Canned, Cut, Pair, ScriptedModel, check_request, config, object, tool};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -255,5 +259,140 @@ fn soak() {
     for seed in seeds() {
         let _named = Named(seed);
         play(seed);
+    }
+}
+
+const TOOLS: [&str; 4] = ["look", "act", "pay", "gone"];
+
+/// What a model does that has tools of a page.
+fn improvise_calls(dice: &mut Dice) -> Vec<(u64, ModelEvent)> {
+    let mut events = vec![ModelEvent::Text(dice.pick(&PIECES).into())];
+    for key in 0..u32::try_from(dice.below(4)).unwrap() {
+        let id = dice.pick(&[None, None, Some("given"), Some("")]).map(str::to_owned);
+        events.push(ModelEvent::CallStart { key, id, name: dice.pick(&TOOLS).into() });
+        let arguments = dice.pick(&["", "{}", "{\"n\":1}", "{\"n\":\"x\"}", "{\"id\":\"model\"}", "[1]"]);
+        events.push(ModelEvent::CallArguments { key, delta: arguments.into() });
+    }
+    events.push(ModelEvent::End { usage: None });
+    let slow = dice.pick(&[0, 5, 100]);
+    events.into_iter().map(|event| (slow, event)).collect()
+}
+
+/// Any of the page's tools, each time a little different.
+fn page_tools(dice: &mut Dice) -> Vec<PageTool> {
+    let schema = r#"{"type":"object","properties":{"n":{"type":"number"},"id":{"type":"string"}}}"#;
+    let mut tools = Vec::new();
+    for name in &TOOLS[..3] {
+        if dice.once_in(8) {
+            continue;
+        }
+        let confirms = [Confirm::Never, Confirm::Never, Confirm::Always, Confirm::PerCall];
+        let confirm = confirms[usize::try_from(dice.below(4)).unwrap()].clone();
+        let (timeout, read_only) = (dice.pick(&[10, 1_000, 60_000]), dice.once_in(2));
+        tools.push(PageTool { confirm, timeout, read_only, ..tool(name, schema) });
+    }
+    tools
+}
+
+fn equip(pair: &mut Pair, page: usize, dice: &mut Dice) {
+    let tools = page_tools(dice);
+    pair.input(page, Input::SetPageTools(tools)).unwrap();
+    let (mut ends, mut words, mut person) = (Dice(dice.roll()), Dice(dice.roll()), Dice(dice.roll()));
+    let page = &mut pair.pages[page];
+    page.handler = Box::new(move |_| match ends.below(5) {
+        0 => None,
+        1 => Some((ends.pick(&[0, 7, 70_000]), Err("broken".to_owned()))),
+        _ => Some((ends.pick(&[0, 0, 3, 20, 500]), Ok("{\"ok\":true}".to_owned()))),
+    });
+    page.wording = Box::new(move |_| if words.once_in(4) { Err("?".into()) } else { Ok("Well?".into()) });
+    page.decide = Box::new(move |_| {
+        let decision = if person.once_in(3) { Decision::Deny } else { Decision::AllowOnce };
+        Some((person.pick(&[0, 10, 5_000]), decision))
+    });
+}
+
+/// Something that happens in the middle of a turn.
+fn disturb(pair: &mut Pair, page: usize, dice: &mut Dice) {
+    match dice.below(6) {
+        0 => pair.input(page, Input::Stop).unwrap(),
+        1 => {
+            let tools = page_tools(dice);
+            pair.input(page, Input::SetPageTools(tools)).unwrap();
+        }
+        2 => pair.input(page, Input::SetPassthrough(object(r#"{"id":"wild","look.id":"page"}"#))).unwrap(),
+        3 => pair.input(page, Input::SetPassthrough(object("{}"))).unwrap(),
+        4 => pair.input(page, Input::SetCanAsk(dice.once_in(2))).unwrap(),
+        _ => {}
+    }
+}
+
+/// A few page loads of one conversation, with tools that do anything.
+fn play_tools(seed: u64) {
+    let mut dice = Dice(seed);
+    let mut model = Dice(dice.roll());
+    let mut pair = Pair::unstarted(ScriptedModel::improvising(move |_| improvise_calls(&mut model)));
+    pair.server.agent.bounds.steps = 1 + dice.below(6);
+    pair.network.latency = dice.pick(&[0, 20, 400]);
+    let mut page = pair.add_page(config());
+    equip(&mut pair, page, &mut dice);
+    for n in 0..=dice.below(4) {
+        pair.drive();
+        pair.network.chunk = usize::try_from(dice.pick(&[0, 1, 50])).unwrap();
+        if dice.once_in(4) {
+            let after = usize::try_from(dice.below(4_000)).unwrap();
+            pair.network.cut = Some(Cut { after, clean: dice.once_in(2) });
+        }
+        if pair.send_from(page, &format!("message {n}"), SendOptions::default()).is_err() {
+            continue;
+        }
+        for _ in 0..dice.below(5) {
+            pair.drive_for(dice.pick(&[0, 1, 10, 50, 500, 5_000]));
+            disturb(&mut pair, page, &mut dice);
+        }
+        if dice.once_in(4) {
+            pair.leave(page);
+            let conversation_id = pair.pages[page].conversation.clone();
+            let client_id = format!("client-{n}");
+            page = pair.add_page(Config { conversation_id, client_id, ..config() });
+            equip(&mut pair, page, &mut dice);
+        } else {
+            pair.drive();
+            let id = pair.pages[page].next_send();
+            if dice.once_in(3) && pair.input(page, Input::Retry { id }).is_ok() {
+                pair.pages[page].accepted.push(id);
+            }
+        }
+    }
+    pair.drive();
+    once_each(&pair);
+}
+
+/// No call was run twice, in whatever page, and what was run is answered.
+fn once_each(pair: &Pair) {
+    let runs: Vec<&String> = pair.pages.iter().flat_map(|page| &page.runs).map(|run| &run.call_id).collect();
+    let distinct: BTreeSet<_> = runs.iter().collect();
+    assert_eq!(distinct.len(), runs.len(), "{runs:?}");
+    for page in pair.pages.iter().filter(|page| !page.gone) {
+        let (mut started, mut running) = (BTreeSet::new(), BTreeSet::new());
+        for event in page.runtime() {
+            match event {
+                RuntimeEvent::ToolStart { tool_call_id, .. } => {
+                    assert!(started.insert(tool_call_id) && running.insert(tool_call_id), "{tool_call_id}");
+                }
+                RuntimeEvent::ToolEnd { tool_call_id, .. } => drop(running.remove(tool_call_id)),
+                RuntimeEvent::Complete { .. } | RuntimeEvent::RunError(_) => {
+                    assert!(running.is_empty(), "{running:?} run after the turn");
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn soak_of_page_tools() {
+    for seed in seeds() {
+        let _named = Named(seed);
+        play_tools(seed);
     }
 }

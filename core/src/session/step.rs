@@ -353,7 +353,7 @@ fn seconds(time: Millis) -> String {
     let mut text = digits(time / 1000);
     if !time.is_multiple_of(1000) {
         text.push('.');
-        text.push_str(digits(1000 + time % 1000).get(1..).unwrap_or(""));
+        text.push_str(digits(1000 + time % 1000).get(1..).unwrap_or("").trim_end_matches('0'));
     }
     text
 }

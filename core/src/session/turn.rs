@@ -141,9 +141,9 @@ impl Session {
             "protocolVersion": PROTOCOL_VERSION,
             "state": Object::new(),
             "messages": Value::Array(messages.clone()),
-            "forwardedProps": props,
             "tools": Value::Array(tools),
             "context": self.channels.context(),
+            "forwardedProps": props,
         };
         input.text()
     }

@@ -4,6 +4,7 @@
 //! delays, cuts and time-outs take microseconds and always come out the same.
 
 mod check;
+
 mod model;
 mod network;
 mod page;
@@ -12,6 +13,7 @@ pub mod patterns;
 mod requests;
 mod server;
 
+pub use check::Panel;
 pub use model::{ScriptedModel, Step, call, text};
 pub use network::{Cut, Network};
 pub use page::{Heard, Page, object, tool};

@@ -1,17 +1,19 @@
 //! Whole turns with scripted bytes. The bench plays adapter and server.
 
 mod agui;
+mod channels;
 mod errors;
 mod hostile;
 mod retry;
 mod sending;
 mod start;
 mod stop;
+mod tools;
 
 use super::*;
 use crate::agui::{decode_input, encode_input};
 use crate::event::RuntimeEvent;
-use crate::json::{self, Value};
+use crate::json::{self, Object, Value};
 use crate::view::{Activity, NoticeAction, Patch};
 
 /// A session, its clock and everything it wanted done so far.
@@ -282,7 +284,12 @@ pub(super) fn body(request: &FetchRequest) -> Value {
     let body = json::parse(request.body.as_deref().unwrap()).unwrap();
     if request.purpose == FetchPurpose::Run {
         // Written without the types, and still what the types would write.
-        assert_eq!(encode_input(&decode_input(&body).unwrap()).text(), body.text());
+        let typed = encode_input(&decode_input(&body).unwrap());
+        let members = body.as_object().unwrap();
+        for (name, value) in members.iter() {
+            assert_eq!(typed.get(name).unwrap().text(), value.text(), "{name}");
+        }
+        assert_eq!(typed.as_object().unwrap().len(), members.len());
     }
     body
 }

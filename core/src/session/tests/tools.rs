@@ -1,0 +1,319 @@
+//! Calls of the page's tools, with scripted streams: what no well-behaved server does.
+
+use super::channels::{object, tool};
+use super::*;
+use crate::view::ToolState;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+fn call(id: &str, name: &str, arguments: &str) -> Vec<String> {
+    vec![
+        format!(r#"{{"type":"TOOL_CALL_START","toolCallId":"{id}","toolCallName":"{name}"}}"#),
+        format!(
+            r#"{{"type":"TOOL_CALL_ARGS","toolCallId":"{id}","delta":{}}}"#,
+            Value::from(arguments).text()
+        ),
+        format!(r#"{{"type":"TOOL_CALL_END","toolCallId":"{id}"}}"#),
+    ]
+}
+
+/// A stream that makes calls.
+fn calling(calls: &[(&str, &str, &str)]) -> Vec<String> {
+    let mut events = vec![STARTED.to_owned()];
+    for (id, name, arguments) in calls {
+        events.extend(call(id, name, arguments));
+    }
+    events.push(FINISHED.to_owned());
+    events
+}
+
+fn play(bench: &mut Bench, events: &[String]) {
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    bench.stream(&events);
+}
+
+fn runs(bench: &Bench) -> Vec<ToolRun> {
+    let run = |output: &Output| match output {
+        Output::RunTool(run) => Some(run.clone()),
+        _ => None,
+    };
+    bench.out.iter().filter_map(run).collect()
+}
+
+fn done(bench: &mut Bench, id: ToolRunId, result: &str) {
+    bench.input(Input::ToolDone { id, result: Ok(result.to_owned()) });
+}
+
+/// The tool messages of the newest run, in short.
+fn answers(bench: &Bench) -> Vec<String> {
+    let run = body(&bench.last(FetchPurpose::Run));
+    let messages = run.get("messages").and_then(Value::as_array).unwrap().to_vec();
+    let answer = |m: &Value| {
+        let failed = if m.get("error").is_some() { "!" } else { "" };
+        Some(format!("{}={}{failed}", m.str("toolCallId")?, m.str("content")?))
+    };
+    messages.iter().filter_map(answer).collect()
+}
+
+/// A peer's page with two tools.
+fn peer() -> Bench {
+    let mut bench = Bench::agui();
+    bench.input(Input::SetPageTools(vec![tool("look", ""), tool("act", "")]));
+    bench.send(1, "hi");
+    bench
+}
+
+#[test]
+fn one_call_id_runs_once() {
+    let mut bench = peer();
+    // The same call twice in one stream, once more as a snapshot.
+    let mut events = calling(&[("c1", "look", "{}")]);
+    let snapshot = r#"{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"a","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"look","arguments":"{}"}}]}]}"#;
+    events.insert(4, snapshot.to_owned());
+    events.pop();
+    events.push(
+        r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success","pendingToolCallIds":["c1","c1"]}}"#
+            .to_owned(),
+    );
+    play(&mut bench, &events);
+    let run = runs(&bench)[0].clone();
+    done(&mut bench, run.id, "1");
+    done(&mut bench, run.id, "2");
+    assert_eq!(answers(&bench), ["c1=1"]);
+    // The server asks for it again: the answer that is known.
+    play(&mut bench, &calling(&[("c1", "look", "{}")]));
+    assert_eq!(answers(&bench), ["c1=1", "c1=1"]);
+    // And for something else under its name: nothing is run.
+    play(&mut bench, &calling(&[("c1", "act", "{}")]));
+    assert!(
+        answers(&bench)[2].starts_with("c1=The call was not run: its id was used"),
+        "{:?}",
+        answers(&bench)
+    );
+    play(&mut bench, &calling(&[("c2", "act", "{}")]));
+    assert_eq!(runs(&bench).len(), 2);
+    let starts = bench.story().iter().filter(|word| *word == "tool_start").count();
+    assert_eq!(starts, 2);
+}
+
+#[test]
+fn a_run_that_fails_runs_nothing() {
+    let mut bench = peer();
+    let mut events = calling(&[("c1", "look", "{}")]);
+    events.pop();
+    events.push(r#"{"type":"RUN_ERROR","message":"Broken."}"#.to_owned());
+    play(&mut bench, &events);
+    assert!(runs(&bench).is_empty());
+    assert_eq!(bench.result().status, TurnStatus::Error);
+}
+
+#[test]
+fn stop_leaves_a_peer_with_an_answer_for_every_call() {
+    let mut bench = peer();
+    play(&mut bench, &calling(&[("c1", "look", "{}"), ("c2", "act", "{}")]));
+    let first = runs(&bench)[0].clone();
+    done(&mut bench, first.id, "7");
+    bench.input(Input::Stop);
+    assert_eq!(bench.result().status, TurnStatus::Aborted);
+    let late = runs(&bench)[1].clone();
+    assert!(bench.out.contains(&Output::AbortTool(late.id)));
+    done(&mut bench, late.id, "8");
+    bench.send(2, "and now?");
+    let answers = answers(&bench);
+    assert_eq!(answers[0], "c1=7");
+    assert!(answers[1].starts_with("c2=The person stopped") && answers[1].ends_with('!'), "{answers:?}");
+    assert_eq!(bench.run_error().effects.len(), 2);
+}
+
+#[test]
+fn reading_is_no_effect() {
+    let mut bench = Bench::agui();
+    let look = PageTool { read_only: true, ..tool("look", "") };
+    bench.input(Input::SetPageTools(vec![look, tool("act", "")]));
+    bench.send(1, "hi");
+    play(&mut bench, &calling(&[("c1", "look", "{}"), ("c2", "act", "{}")]));
+    for run in runs(&bench) {
+        done(&mut bench, run.id, "1");
+    }
+    bench.answer(500, "text/plain", "");
+    let effects: Vec<_> = bench.run_error().effects.iter().map(Value::text).collect();
+    assert_eq!(effects, [r#"{"toolCallId":"c2","toolName":"act","source":"page","outcome":"done"}"#]);
+}
+
+#[test]
+fn an_answer_to_nothing_is_nothing() {
+    let mut bench = peer();
+    let id = ToolRunId(77);
+    let strays = || {
+        [
+            Input::ToolDone { id, result: Ok("1".into()) },
+            Input::ToolSentence { id, sentence: Ok("?".into()) },
+            Input::Decide { request_id: "id1", decision: crate::event::Decision::AllowOnce },
+            Input::Owner { gone: true },
+        ]
+    };
+    for input in strays() {
+        bench.input(input);
+    }
+    play(&mut bench, &calling(&[("c1", "look", "{}")]));
+    for input in strays() {
+        bench.input(input);
+    }
+    assert!(bench.session.is_busy());
+    let run = runs(&bench)[0].clone();
+    done(&mut bench, run.id, "1");
+    bench.stream(HELLO);
+    for input in strays() {
+        bench.input(input);
+    }
+    assert_eq!(bench.result().text.as_deref(), Some("Hello"));
+    assert!(!bench.session.is_busy());
+}
+
+#[test]
+fn a_panel_drawn_in_between_has_everything_once() {
+    let mut bench = Bench::agui();
+    bench.input(Input::SetPageTools(vec![tool("look", "")]));
+    bench.send(1, "hi");
+    bench.head(200, "text/event-stream");
+    let fetch = bench.fetch();
+    let events = [STARTED, SAY, HEL].map(|event| format!("data: {event}\n\n")).concat();
+    bench.session.handle(Input::Bytes { fetch, bytes: events.as_bytes() }, bench.now).unwrap();
+    // Nobody has taken the patches yet.
+    let drawn = bench.session.redraw();
+    while let Some(output) = bench.session.poll_output() {
+        assert!(!matches!(output, Output::Patch(_)), "{output:?}");
+    }
+    let texts: Vec<_> = drawn
+        .iter()
+        .filter_map(
+            |patch| if let Patch::AddMessage { text, .. } = patch { Some(text.as_str()) } else { None },
+        )
+        .collect();
+    assert_eq!((&drawn[0], texts), (&Patch::Clear, vec!["hi", "Hel"]));
+    assert_eq!(drawn.last(), Some(&Patch::SetActivity(Activity::Answering)));
+}
+
+/// The runtime's own tool.
+fn server_tool(result: &str) -> Bench {
+    let mut bench = Bench::ready();
+    bench.send(1, "hi");
+    let mut events = calling(&[("c1", "crm__find", "{}")]);
+    let end = events.pop().unwrap();
+    events.push(
+        r#"{"type":"CUSTOM","name":"mindset.tool_start","value":{"toolCallId":"c1","toolName":"find","source":"mcp","server":"crm","description":"Looking…"}}"#
+            .to_owned(),
+    );
+    events.push(result.to_owned());
+    events.extend([SAY, HEL, LO, SAID].map(str::to_owned));
+    events.push(
+        r#"{"type":"CUSTOM","name":"mindset.citations","value":{"messageId":"m","items":[{"marker":"[1]","title":"Guide","url":"https://e.com"},{"marker":"[2]","title":"Bad","url":"javascript:alert(1)"},{"no":1}]}}"#
+            .to_owned(),
+    );
+    events.push(end);
+    play(&mut bench, &events);
+    bench
+}
+
+fn event_texts(bench: &Bench) -> Vec<String> {
+    let text = |output: &Output| match output {
+        Output::Event(DomEvent::Runtime(event)) => Some(event.to_json().text()),
+        _ => None,
+    };
+    bench.out.iter().filter_map(text).collect()
+}
+
+#[test]
+fn tools_of_the_runtime_are_told_and_shown() {
+    let result = r#"{"type":"TOOL_CALL_RESULT","messageId":"t","toolCallId":"c1","content":"secret rows","metadata":{"mindset":{"ok":true,"durationMs":12,"source":"mcp","server":"crm","toolName":"find","description":"Looked","readOnly":true}}}"#;
+    let bench = server_tool(result);
+    let events = event_texts(&bench);
+    let start = r#"{"type":"tool_start","toolCallId":"c1","toolName":"find","source":"mcp","server":"crm","description":"Looking…"}"#;
+    let end = r#"{"type":"tool_end","toolCallId":"c1","toolName":"find","ok":true,"description":"Looked","durationMs":12}"#;
+    let cited = r#"{"type":"citations","messageId":"m","items":[{"marker":"[1]","title":"Guide","url":"https://e.com"},{"marker":"[2]","title":"Bad"}]}"#;
+    for wanted in [start, end, cited] {
+        assert!(events.iter().any(|event| event == wanted), "{wanted} of {events:?}");
+    }
+    assert!(!events.iter().any(|event| event.contains("secret rows")));
+    let (id, state) = ("c1".to_owned(), ToolState::Running);
+    assert!(bench.patches().contains(&&Patch::AddTool { id: id.clone(), state, label: "Looking…".into() }));
+    assert!(bench.patches().contains(&&Patch::SetTool {
+        id,
+        state: ToolState::Done,
+        label: "Looked".into()
+    }));
+    let answer = &bench.session.messages()[1];
+    assert_eq!(answer.citations.len(), 2);
+    assert!(answer.to_json().text().contains(r#""citations":[{"marker":"[1]""#));
+    assert!(runs(&bench).is_empty());
+    assert_eq!(bench.result().status, TurnStatus::Finished);
+}
+
+#[test]
+fn a_failed_tool_of_the_runtime_says_why() {
+    let result = r#"{"type":"TOOL_CALL_RESULT","messageId":"t","toolCallId":"c1","content":"no such table","metadata":{"mindset":{"ok":false,"error":"no such table","durationMs":3,"source":"mcp","server":"crm","toolName":"find","readOnly":false}}}"#;
+    let bench = server_tool(result);
+    let end = r#"{"type":"tool_end","toolCallId":"c1","toolName":"find","ok":false,"error":"no such table","durationMs":3}"#;
+    assert!(event_texts(&bench).iter().any(|event| event == end), "{:?}", event_texts(&bench));
+    let (id, label) = ("c1".to_owned(), "Looking…".to_owned());
+    assert!(bench.patches().contains(&&Patch::SetTool { id, state: ToolState::Failed, label }));
+}
+
+#[test]
+fn a_peers_own_tool_begins_and_ends_with_its_result() {
+    let mut bench = peer();
+    let mut events = calling(&[("c1", "weather", "{}")]);
+    let end = events.pop().unwrap();
+    events
+        .push(r#"{"type":"TOOL_CALL_RESULT","messageId":"t","toolCallId":"c1","content":"sun"}"#.to_owned());
+    events.extend([SAY, HEL, SAID].map(str::to_owned));
+    events.push(end);
+    play(&mut bench, &events);
+    let story = bench.story();
+    let at = story.iter().position(|word| word == "tool_start").unwrap();
+    assert_eq!(story[at..=at + 1], ["tool_start", "tool_end"]);
+    let events = event_texts(&bench);
+    let start = r#"{"type":"tool_start","toolCallId":"c1","toolName":"weather","source":"builtin"}"#;
+    assert!(events.iter().any(|event| event == start), "{events:?}");
+    assert_eq!(bench.result().status, TurnStatus::Finished);
+}
+
+#[test]
+fn a_warning_is_a_remark() {
+    let mut bench = Bench::ready();
+    bench.send(1, "hi");
+    let warning = r#"{"type":"CUSTOM","name":"mindset.warning","value":{"message":"The CRM is down."}}"#;
+    let unknown = r#"{"type":"CUSTOM","name":"else","value":null}"#;
+    bench.stream(&[STARTED, warning, unknown, SAY, HEL, SAID, FINISHED]);
+    assert_eq!(bench.notice(), Some(("The CRM is down.".to_owned(), None)));
+    assert_eq!(bench.result().status, TurnStatus::Finished);
+}
+
+#[test]
+fn stop_asks_the_server_to_close_the_calls() {
+    for (status, ends) in [(Some(200), true), (Some(404), true), (None, false)] {
+        let mut bench = Bench::ready();
+        bench.input(Input::SetPageTools(vec![tool("look", "")]));
+        bench.send(1, "hi");
+        play(&mut bench, &calling(&[("c1", "look", "{}")]));
+        assert!(bench.session.is_busy());
+        bench.input(Input::Stop);
+        let cancel = bench.last(FetchPurpose::Cancel);
+        assert!(bench.session.is_busy() && bench.activity() == Activity::Stopping);
+        if let Some(status) = status {
+            bench.input(Input::Head { fetch: cancel.id, status, content_type: "application/json" });
+        }
+        assert_eq!(bench.session.is_busy(), !ends);
+        bench.settle_down();
+        assert_eq!(bench.result().status, TurnStatus::Aborted);
+        assert!(!bench.session.is_busy());
+    }
+}
+
+#[test]
+fn arguments_that_are_no_text_are_read_all_the_same() {
+    let mut bench = peer();
+    let mut events = calling(&[("c1", "look", r#"{"name":"billing"}"#)]);
+    play(&mut bench, &std::mem::take(&mut events));
+    assert_eq!(*runs(&bench)[0].arguments.expose(), object(r#"{"name":"billing"}"#));
+}
