@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use crate::assets::Assets;
 use crate::auth::Tokens;
 use crate::config::{Config, Environment};
+use crate::knowledge::Knowledge;
 use crate::limiter::Limiter;
 use crate::model::Models;
 use crate::routes;
@@ -50,7 +51,7 @@ impl App {
                 store.token_secret().await.map_err(|e| OpenError(format!("The database failed: {e}.")))?
             }
         };
-        let tools = Arc::new(Tools {});
+        let tools = Arc::new(Tools::new(Knowledge::open(store.clone(), &config).await?));
         Ok(App(Arc::new(Inner {
             tokens: Tokens::new(&secret, config.server.token_lifetime),
             models: Models::new(&config, env),

@@ -14,6 +14,7 @@ mod cors;
 mod dev;
 mod error;
 mod ids;
+mod knowledge;
 mod limiter;
 #[allow(dead_code, reason = "runs begin to call it in the next change")]
 mod mcp;

@@ -91,6 +91,10 @@ impl Task {
                     let model = self.start.model.shown_name();
                     tracing::warn!(model, reason = failed.reason.as_str(), "model call failed: {}", failed.message);
                 }
+                // Nothing follows these, and the next event may be a tool's.
+                if matches!(event, ModelEvent::End { .. } | ModelEvent::Failed(_)) {
+                    self.answer = None;
+                }
                 if matches!(event, ModelEvent::End { .. }) {
                     tracing::debug!(run = self.start.run_id, duration = millis(self.asked), "model answered");
                 }

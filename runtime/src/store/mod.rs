@@ -4,6 +4,7 @@
 //! care: another user's id is simply unknown here.
 
 mod conversations;
+mod knowledge;
 mod rows;
 mod runs;
 mod schema;

@@ -7,6 +7,7 @@ use mindset_core::turn::{ServerTool, ToolOutcome, ToolRequest};
 
 use crate::dev;
 use crate::error::ApiResult;
+use crate::knowledge::Knowledge;
 
 /// For whom the tools of a run work, and what they may reach.
 #[derive(Clone)]
@@ -45,15 +46,24 @@ pub(crate) struct Listed {
 
 /// Every tool of the runtime.
 #[derive(Debug)]
-pub(crate) struct Tools {}
+pub(crate) struct Tools {
+    knowledge: Knowledge,
+}
 
 impl Tools {
+    /// Tools over these.
+    pub(crate) fn new(knowledge: Knowledge) -> Tools {
+        Tools { knowledge }
+    }
+
     /// The tools for a run of `scope`.
     ///
     /// # Errors
     /// `agent-misconfigured`: a server without which the agent must not answer is down.
-    pub(crate) async fn list(&self, _scope: &Scope) -> ApiResult<Listed> {
-        Ok(Listed::default())
+    pub(crate) async fn list(&self, scope: &Scope) -> ApiResult<Listed> {
+        let mut listed = Listed::default();
+        listed.tools.extend(self.knowledge.tool(&scope.app, &scope.contexts));
+        Ok(listed)
     }
 
     /// The headers that the server of a call got, as they may be shown.
@@ -65,9 +75,10 @@ impl Tools {
     }
 
     /// Runs one call, once.
-    pub(crate) async fn call(&self, _scope: &Scope, request: &ToolRequest) -> ToolOutcome {
+    pub(crate) async fn call(&self, scope: &Scope, request: &ToolRequest) -> ToolOutcome {
         match request.source {
-            ToolSource::Page | ToolSource::Mcp | ToolSource::Builtin => {
+            ToolSource::Builtin => self.knowledge.search(&scope.app, &scope.contexts, request).await,
+            ToolSource::Page | ToolSource::Mcp => {
                 ToolOutcome::Failed(format!("There is no tool {}. Go on without it.", request.name))
             }
         }

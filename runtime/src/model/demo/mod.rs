@@ -3,7 +3,9 @@
 //! [`DISCLOSURE`] stands in every run.
 
 mod arguments;
+mod knowledge;
 mod replies;
+mod results;
 mod words;
 
 use std::collections::VecDeque;
@@ -58,7 +60,8 @@ impl Model for Demo {
 #[derive(Debug, PartialEq)]
 enum Reply {
     Text(String),
-    Call { tool: String, arguments: String },
+    /// Calls of one step: the tool and its arguments.
+    Calls(Vec<(String, String)>),
 }
 
 fn events(reply: Reply) -> VecDeque<ModelEvent> {
@@ -67,9 +70,11 @@ fn events(reply: Reply) -> VecDeque<ModelEvent> {
         Reply::Text(text) => {
             events.extend(text.split_inclusive([' ', '\n']).map(|word| ModelEvent::Text(word.to_owned())));
         }
-        Reply::Call { tool, arguments } => {
-            events.push_back(ModelEvent::CallStart { key: 0, id: None, name: tool });
-            events.push_back(ModelEvent::CallArguments { key: 0, delta: arguments });
+        Reply::Calls(calls) => {
+            for (key, (tool, arguments)) in (0..).zip(calls) {
+                events.push_back(ModelEvent::CallStart { key, id: None, name: tool });
+                events.push_back(ModelEvent::CallArguments { key, delta: arguments });
+            }
         }
     }
     events.push_back(ModelEvent::End { usage: None });

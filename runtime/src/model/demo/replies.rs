@@ -6,29 +6,39 @@ use mindset_core::turn::{ModelMessage, ModelRequest, ModelTool};
 use super::Reply;
 use super::arguments::{enum_texts, fill};
 use super::words::{contains_phrase, cut, telling, words};
+use super::{knowledge, results};
 
 /// How a question for missing arguments begins; seeing it again tells that the
 /// next message answers it.
 const ASK: &str = "To do that I still need ";
 
+/// How much a question must share with a tool to be more than a question.
+const SURE: usize = 6;
+
 /// What the rules say to a request.
 pub(super) fn reply(request: &ModelRequest) -> Reply {
-    let results = trailing_results(&request.messages);
+    let results = results::trailing(&request.messages);
     if !results.is_empty() {
-        return Reply::Text(summary(&results));
+        return Reply::Text(results::summary(&results));
     }
     let text = last_user_text(&request.messages).unwrap_or("");
     if asks_what_it_is(text) {
         return Reply::Text(WHAT_IT_IS.into());
     }
-    let whole = with_open_question(&request.messages, text);
-    if let Some(tool) = pick(&request.tools, &whole) {
-        return call_or_ask(tool, &whole);
+    if let Some(calls) = several(&request.tools, text) {
+        return Reply::Calls(calls);
     }
-    if asks_for_help(text) {
+    let whole = with_open_question(&request.messages, text);
+    let picked = pick(&request.tools, &whole);
+    if asks_for_help(text) && picked.is_none() {
         return Reply::Text(help(&request.tools));
     }
-    Reply::Text(small_talk(text))
+    match (picked, knowledge::search(&request.tools, text)) {
+        // A question that barely touches a tool is rather one to look up.
+        (Some((score, tool)), search) if search.is_none() || score >= SURE => call_or_ask(tool, &whole),
+        (_, Some(call)) => Reply::Calls(vec![call]),
+        _ => Reply::Text(small_talk(text)),
+    }
 }
 
 fn last_user_text(messages: &[ModelMessage]) -> Option<&str> {
@@ -36,34 +46,6 @@ fn last_user_text(messages: &[ModelMessage]) -> Option<&str> {
         ModelMessage::User(text) => Some(text.as_str()),
         _ => None,
     })
-}
-
-/// The results that stand at the end, the first one first.
-fn trailing_results(messages: &[ModelMessage]) -> Vec<(&str, &str, bool)> {
-    let mut results: Vec<_> = messages
-        .iter()
-        .rev()
-        .map_while(|m| match m {
-            ModelMessage::Tool { name, content, failed, .. } => {
-                Some((name.as_str(), content.as_str(), *failed))
-            }
-            _ => None,
-        })
-        .collect();
-    results.reverse();
-    results
-}
-
-fn summary(results: &[(&str, &str, bool)]) -> String {
-    let lines: Vec<String> = results
-        .iter()
-        .map(|(name, content, failed)| match (failed, content.trim()) {
-            (true, why) => format!("{name} did not work: {}", cut(why, 300)),
-            (false, "" | "null" | "{}" | "true") => format!("Done: {name} ran and had nothing to add."),
-            (false, result) => format!("Done: {name} answered {}", cut(result, 300)),
-        })
-        .collect();
-    lines.join("\n\n")
 }
 
 /// If the last thing said was our question for arguments, the message it was about
@@ -77,19 +59,38 @@ fn with_open_question(messages: &[ModelMessage], text: &str) -> String {
     }
 }
 
-/// The tool that shares the most with the text: words of its name and values of
-/// its enums count three, words of its description and parameters one. At least
-/// three are needed.
-fn pick<'t>(tools: &'t [ModelTool], text: &str) -> Option<&'t ModelTool> {
+/// The tool that shares the most with the text, and how much: words of its name and
+/// values of its enums count three, words of its description and parameters one. At
+/// least three are needed.
+fn pick<'t>(tools: &'t [ModelTool], text: &str) -> Option<(usize, &'t ModelTool)> {
     let said = telling(text);
     let mut best: Option<(usize, &ModelTool)> = None;
-    for tool in tools {
+    for tool in tools.iter().filter(|tool| tool.name != knowledge::TOOL) {
         let score = score(tool, text, &said);
         if score >= 3 && best.is_none_or(|(top, _)| score > top) {
             best = Some((score, tool));
         }
     }
-    best.map(|(_, tool)| tool)
+    best
+}
+
+/// The calls of a message that asks for two or three things at once, each of another
+/// tool and with everything it needs.
+fn several(tools: &[ModelTool], text: &str) -> Option<Vec<(String, String)>> {
+    let parts: Vec<&str> = text.split(" and ").flat_map(|part| part.split(" then ")).collect();
+    if !(2..=3).contains(&parts.len()) {
+        return None;
+    }
+    let mut calls: Vec<(String, String)> = Vec::new();
+    for part in parts {
+        let (_, tool) = pick(tools, part)?;
+        let filled = fill(tool, part);
+        if !filled.missing.is_empty() || calls.iter().any(|(name, _)| *name == tool.name) {
+            return None;
+        }
+        calls.push((tool.name.clone(), filled.arguments.to_string()));
+    }
+    Some(calls)
 }
 
 fn score(tool: &ModelTool, text: &str, said: &[String]) -> usize {
@@ -108,7 +109,7 @@ fn score(tool: &ModelTool, text: &str, said: &[String]) -> usize {
 fn call_or_ask(tool: &ModelTool, text: &str) -> Reply {
     let filled = fill(tool, text);
     if filled.missing.is_empty() {
-        return Reply::Call { tool: tool.name.clone(), arguments: filled.arguments.to_string() };
+        return Reply::Calls(vec![(tool.name.clone(), filled.arguments.to_string())]);
     }
     let properties = tool.parameters.as_object().get("properties");
     let wanted: Vec<String> = filled
@@ -248,7 +249,7 @@ mod tests {
             ("please list my orders", "list_orders", "{}"),
             ("please help me make the page teal", "set_color", r#"{"color":"teal"}"#),
         ] {
-            let expected = Reply::Call { tool: name.into(), arguments: arguments.into() };
+            let expected = Reply::Calls(vec![(name.into(), arguments.into())]);
             assert_eq!(reply(&request(vec![user(said)])), expected);
         }
     }
@@ -259,23 +260,44 @@ mod tests {
         assert!(question.starts_with(ASK) && question.contains("teal, pink"), "{question}");
         let answered =
             reply(&request(vec![user("change the color"), assistant(&question), user("the second: pink")]));
-        assert_eq!(
-            answered,
-            Reply::Call { tool: "set_color".into(), arguments: r#"{"color":"pink"}"#.into() }
-        );
+        assert_eq!(answered, Reply::Calls(vec![("set_color".into(), r#"{"color":"pink"}"#.into())]));
     }
 
     #[test]
-    fn results_are_summed_up() {
-        let result = |content: &str, failed| ModelMessage::Tool {
-            call_id: "c".into(),
-            name: "set_color".into(),
-            content: content.into(),
-            failed,
+    fn several_things_at_once() {
+        assert_eq!(
+            reply(&request(vec![user("list my orders and make the color teal")])),
+            Reply::Calls(vec![
+                ("list_orders".into(), "{}".into()),
+                ("set_color".into(), r#"{"color":"teal"}"#.into())
+            ])
+        );
+        // What one tool does is one call, and what lacks something is asked for.
+        assert!(matches!(
+            reply(&request(vec![user("make the color of the page teal and pink")])),
+            Reply::Calls(calls) if calls.len() == 1
+        ));
+    }
+
+    #[test]
+    fn questions_are_looked_up() {
+        let ask = |said: &str, with_search: bool| {
+            let mut request = request(vec![user(said)]);
+            if with_search {
+                request.tools.push(tool(knowledge::TOOL, "Searches the handbook", r#"{"properties":{}}"#));
+            }
+            reply(&request)
         };
-        let said =
-            text(vec![user("teal"), assistant(""), result("\"ok\"", false), result("no such page", true)]);
-        assert_eq!(said, "Done: set_color answered \"ok\"\n\nset_color did not work: no such page");
+        let looked_up = |reply: Reply| matches!(reply, Reply::Calls(calls) if calls[0].0 == knowledge::TOOL);
+        for said in
+            ["How many days off do I have?", "what about orders for the office?", "Wie lange gilt das"]
+        {
+            assert!(looked_up(ask(said, true)), "{said}");
+            assert!(!looked_up(ask(said, false)), "{said}");
+        }
+        for said in ["hello", "thanks", "list my orders, please", "What can you do?", "What time is it?"] {
+            assert!(!looked_up(ask(said, true)), "{said}");
+        }
     }
 
     #[test]

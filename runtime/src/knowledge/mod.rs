@@ -1,0 +1,168 @@
+//! What agents can look up: files of the configuration, cut into pieces, indexed in
+//! the store at the start, and offered to the model as a search.
+
+mod entities;
+mod files;
+mod html;
+mod markdown;
+mod outline;
+mod words;
+
+use mindset_core::event::ToolSource;
+use mindset_core::json::Value;
+use mindset_core::object;
+use mindset_core::turn::{ServerTool, Source, ToolOutcome, ToolRequest};
+
+pub(crate) use files::File;
+pub(crate) use outline::Piece;
+pub(crate) use words::indexed;
+
+use crate::config::{Config, Context};
+use crate::store::{OpenError, Store};
+
+/// What the model calls the search.
+const TOOL: &str = "search_knowledge";
+
+/// Pieces of one answer at most.
+const PIECES: u64 = 6;
+
+/// The searchable contexts of all apps.
+#[derive(Debug)]
+pub(crate) struct Knowledge {
+    store: Store,
+    contexts: Vec<(String, Context)>,
+}
+
+impl Knowledge {
+    /// Brings the index up to the files: new and changed ones are read, those that are
+    /// gone leave.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the database failed: a sentence that says which.
+    pub(crate) async fn open(store: Store, config: &Config) -> Result<Knowledge, OpenError> {
+        let database = |e: sqlx::Error| OpenError(format!("The database failed: {e}."));
+        let contexts: Vec<(String, Context)> = config
+            .apps
+            .iter()
+            .flat_map(|app| app.contexts.iter().map(|context| (app.uid.clone(), context.clone())))
+            .collect();
+        let keep: Vec<(&str, &str)> =
+            contexts.iter().map(|(app, context)| (app.as_str(), context.uid.as_str())).collect();
+        store.keep_contexts(&keep).await.map_err(database)?;
+        for (app, context) in &contexts {
+            let files = files::find(context).map_err(OpenError)?;
+            let known = store.knowledge_files(app, &context.uid).await.map_err(database)?;
+            let stale = known.keys().filter(|path| !files.iter().any(|f| f.path == **path));
+            let mut gone: Vec<String> = stale.cloned().collect();
+            let mut changed = Vec::new();
+            for mut file in files {
+                file.read().map_err(OpenError)?;
+                let hash = known.get(&file.path);
+                if hash != Some(&file.hash) {
+                    gone.extend(hash.map(|_| file.path.clone()));
+                    changed.push(file);
+                }
+            }
+            tracing::debug!(
+                context = context.uid,
+                read = changed.len(),
+                gone = gone.len(),
+                "context indexed"
+            );
+            store.index_files(app, &context.uid, &gone, &changed).await.map_err(database)?;
+        }
+        Ok(Knowledge { store, contexts })
+    }
+
+    /// The search in these contexts of an app; `None` if there are none.
+    pub(crate) fn tool(&self, app: &str, uids: &[String]) -> Option<ServerTool> {
+        let titles = self.titles(app, uids);
+        if titles.is_empty() {
+            return None;
+        }
+        let titles = titles.join(", ");
+        let parameters = object! {
+            "type": "object",
+            "properties": object! {
+                "query": object! {
+                    "type": "string", "minLength": 1_u64, "maxLength": 1000_u64,
+                    "description": "What to look for: the words that matter, in the language of the texts.",
+                },
+                "limit": object! {
+                    "type": "integer", "minimum": 1_u64, "maximum": PIECES,
+                    "description": "How many passages at most.",
+                },
+            },
+            "required": vec![Value::from("query")],
+            "additionalProperties": false,
+        };
+        Some(ServerTool {
+            source: ToolSource::Builtin,
+            server: None,
+            name: TOOL.to_owned(),
+            description: format!(
+                "Searches {titles} and gives the passages that fit best. Use it before answering questions that \
+                 these may answer, and cite what you use by its marker, such as [1]."
+            ),
+            title: Some(format!("Search in {titles}")),
+            parameters: Some(parameters.into()),
+            read_only: true,
+        })
+    }
+
+    /// Runs one search in these contexts of an app, and in no others.
+    pub(crate) async fn search(&self, app: &str, uids: &[String], request: &ToolRequest) -> ToolOutcome {
+        let arguments = request.arguments.expose();
+        let Some(query) = arguments.str("query") else {
+            return ToolOutcome::Failed("The search needs a `query`. Call it again with one.".to_owned());
+        };
+        let limit = arguments.get("limit").and_then(Value::as_u64).unwrap_or(PIECES).clamp(1, PIECES);
+        let found = match words::asked(query) {
+            Some(expression) => self.store.search_knowledge(app, uids, &expression, limit).await,
+            None => Ok(Vec::new()),
+        };
+        match found {
+            Ok(found) if found.is_empty() => ToolOutcome::Done {
+                content: format!(
+                    "Nothing was found in {}. Try other words; if nothing helps, say that it is not written there.",
+                    self.titles(app, uids).join(", ")
+                ),
+                sources: Vec::new(),
+            },
+            Ok(found) => {
+                let sources = found.into_iter().map(|hit| self.source(app, hit)).collect();
+                ToolOutcome::Done { content: String::new(), sources }
+            }
+            Err(error) => {
+                tracing::error!(%error, "a search in the knowledge failed");
+                ToolOutcome::Failed("The search does not work at the moment. Answer without it.".to_owned())
+            }
+        }
+    }
+
+    fn titles(&self, app: &str, uids: &[String]) -> Vec<&str> {
+        let own = self.contexts.iter().filter(|(of, context)| of == app && uids.contains(&context.uid));
+        own.map(|(_, context)| context.title.as_str()).collect()
+    }
+
+    fn source(&self, app: &str, hit: Hit) -> Source {
+        let context = self.contexts.iter().find(|(of, context)| of == app && context.uid == hit.context);
+        let url = context.and_then(|(_, context)| files::url(context, &hit.path, hit.anchor.as_deref()));
+        Source { title: hit.piece, url, text: hit.text }
+    }
+}
+
+/// A piece that a search has found.
+#[derive(Debug)]
+pub(crate) struct Hit {
+    /// The context's uid.
+    pub(crate) context: String,
+    /// The file.
+    pub(crate) path: String,
+    /// The piece's title.
+    pub(crate) piece: String,
+    /// Where in the file it begins.
+    pub(crate) anchor: Option<String>,
+    /// What it says.
+    pub(crate) text: String,
+}
