@@ -51,7 +51,7 @@ impl App {
                 store.token_secret().await.map_err(|e| OpenError(format!("The database failed: {e}.")))?
             }
         };
-        let tools = Arc::new(Tools::new(Knowledge::open(store.clone(), &config).await?));
+        let tools = Arc::new(Tools::new(Knowledge::open(store.clone(), &config).await?, &config));
         Ok(App(Arc::new(Inner {
             tokens: Tokens::new(&secret, config.server.token_lifetime),
             models: Models::new(&config, env),

@@ -16,7 +16,6 @@ mod error;
 mod ids;
 mod knowledge;
 mod limiter;
-#[allow(dead_code, reason = "runs begin to call it in the next change")]
 mod mcp;
 mod model;
 mod pattern;

@@ -79,12 +79,8 @@ fn both_shipped_configurations_are_good() {
         let folder = Folder::new();
         let output = program(&folder, &std::fs::read_to_string(path).unwrap())
             .arg("--check-config")
-<<<<<<< HEAD
-            .envs([("OPENAI_API_KEY", "k"), ("ACME_API_KEY", "k"), ("ORDERS_MCP_AUTHORIZATION", "Bearer k")])
-=======
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-            .envs([("OPENAI_API_KEY", "k"), ("ACME_API_KEY", "k")])
->>>>>>> 9be984b (Knowledge: contexts of files, indexed and searched by the session, cited in answers; the demo model looks questions up)
+            .envs([("OPENAI_API_KEY", "k"), ("ACME_API_KEY", "k"), ("ORDERS_MCP_AUTHORIZATION", "Bearer k")])
             .output()
             .unwrap();
         assert!(output.status.success(), "{file}: {}", said(&output).1);

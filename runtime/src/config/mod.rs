@@ -172,13 +172,6 @@ pub struct Agent {
     pub bounds: Bounds,
 }
 
-impl Agent {
-    /// The uids of the MCP servers it may call.
-    pub(crate) fn mcpservers(&self) -> &[String] {
-        &[]
-    }
-}
-
 impl Config {
     /// The app with this uid.
     pub fn app(&self, uid: &str) -> Option<&App> {

@@ -80,11 +80,6 @@ pub(crate) fn tool_entry(
     entry
 }
 
-/// A header that an MCP server got.
-pub(crate) fn header(name: &str, value: &str) -> Value {
-    masked(name, value)
-}
-
 /// A text as it is, anything else as JSON.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
@@ -92,7 +87,7 @@ fn plain(value: &Value) -> String {
 
 /// What may be known of a value: its name, its length in bytes and the start of its
 /// hash.
-fn masked(name: &str, value: &str) -> Value {
+pub(crate) fn masked(name: &str, value: &str) -> Value {
     let hash: String = ids::hash_hex(value.as_bytes()).chars().take(HASH).collect();
     object! { "name": name, "length": value.len() as u64, "sha256": hash }.into()
 }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use mindset_core::json::{Object, Value};
 
-pub(crate) use entry::{header, model_entry, tool_entry};
+pub(crate) use entry::{masked, model_entry, tool_entry};
 
 /// Entries of one conversation.
 const ENTRIES: usize = 50;

@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use mindset_core::turn::{ServerTool, ToolOutcome, ToolRequest};
+use reqwest::header::{HeaderName, HeaderValue};
 
 use self::fault::RequestFault;
 use self::headers::Mask;
@@ -110,6 +111,21 @@ impl Servers {
         let fault = |reason: String| McpFault { server: server.to_owned(), reason };
         let slot = self.slot(app, caller, server).map_err(fault)?;
         slot.tools().await.map_err(|e| fault(e.reason()))
+    }
+
+    /// The headers of every request for `caller` to a server, each as `show` makes it
+    /// of name and value.
+    pub(crate) fn show_headers<T>(
+        &self,
+        caller: &Caller,
+        server: &str,
+        show: impl Fn(&str, &str) -> T,
+    ) -> Vec<T> {
+        let configured = self.0.servers.get(&(caller.app.clone(), server.to_owned()));
+        let headers = configured.and_then(|server| headers::headers(caller, server).ok()).unwrap_or_default();
+        let shown =
+            |(name, value): (&HeaderName, &HeaderValue)| show(name.as_str(), value.to_str().unwrap_or(""));
+        headers.iter().map(shown).collect()
     }
 
     /// Runs a call. Dropped before it ends, it tells the server to stop.

@@ -40,7 +40,7 @@ pub(super) async fn create(
         }
     }
     let contexts = uids(&request, ("contextUids", 30), &agent.contexts)?;
-    let mcpservers = uids(&request, ("mcpserverUids", 5), agent.mcpservers())?;
+    let mcpservers = uids(&request, ("mcpserverUids", 5), &agent.mcp_servers)?;
     let user = app.store().user_by_external_id(&app_uid, &external_id, None).await?;
     let mut session = AgentSession {
         uid: ids::uuid(),
@@ -139,7 +139,7 @@ fn shown(session: &AgentSession, app: &config::App) -> Object {
         "agentUid": &session.agent, "externalUserId": &session.external_id,
         "tags": list(session.tags.clone()),
         "contextUids": list(or_own(&session.contexts, |a| &a.contexts)),
-        "mcpserverUids": list(or_own(&session.mcpservers, Agent::mcpservers)),
+        "mcpserverUids": list(or_own(&session.mcpservers, |a| &a.mcp_servers)),
         "createdAt": iso_8601(session.created_at),
     }
 }

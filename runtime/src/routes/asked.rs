@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::auth::User;
 use crate::config::Agent;
 use crate::error::{ApiError, ApiResult};
+use crate::mcp::Caller;
 use crate::store::AgentSession;
 use crate::tools::Scope;
 
@@ -63,26 +64,26 @@ pub(super) async fn scope(
         }
         None => own.to_vec(),
     };
-    let mut scope = Scope {
-        app: user.app.clone(),
+    let caller = Caller {
         session: agent.uid.clone(),
         user: user.id.clone(),
+        app: user.app.clone(),
         human: user.id.clone(),
         tags: Vec::new(),
-        contexts: agent.contexts.clone(),
-        mcpservers: agent.mcpservers().to_vec(),
     };
+    let mut scope =
+        Scope { caller, contexts: agent.contexts.clone(), mcp_servers: agent.mcp_servers.clone() };
     match session {
         Some(session) => {
-            scope.session = format!("{}::{}", agent.uid, session.uid);
-            scope.user = session.external_id;
-            scope.tags = session.tags;
+            scope.caller.session = format!("{}::{}", agent.uid, session.uid);
+            scope.caller.user = session.external_id;
+            scope.caller.tags = session.tags;
             scope.contexts = limited(session.contexts, &agent.contexts);
-            scope.mcpservers = limited(session.mcpservers, agent.mcpservers());
+            scope.mcp_servers = limited(session.mcpservers, &agent.mcp_servers);
         }
         None => {
             if let Some(external_id) = app.store().external_id(user).await? {
-                scope.user = external_id;
+                scope.caller.user = external_id;
             }
         }
     }

@@ -72,6 +72,9 @@ pub(crate) struct Order {
     pub(crate) body_hash: String,
 }
 
+/// How long MCP servers may take to hear that their connections close.
+const GOODBYE: Duration = Duration::from_millis(500);
+
 type RunKey = (String, String, String);
 
 /// Every live run.
@@ -353,6 +356,9 @@ impl Runs {
         };
         if tokio::time::timeout(patience, all).await.is_err() {
             tracing::warn!("some runs did not end in time");
+        }
+        if tokio::time::timeout(GOODBYE, self.tools.close()).await.is_err() {
+            tracing::warn!("some MCP servers did not take leave in time");
         }
     }
 }

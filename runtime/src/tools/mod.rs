@@ -1,38 +1,30 @@
 //! What the runtime can run for a model: the tools of MCP servers and the search in
 //! the session's knowledge.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use mindset_core::error::ErrorCode;
 use mindset_core::event::ToolSource;
 use mindset_core::json::Value;
 use mindset_core::turn::{ServerTool, ToolOutcome, ToolRequest};
 
+use crate::config::Config;
 use crate::dev;
-use crate::error::ApiResult;
+use crate::error::{ApiError, ApiResult};
 use crate::knowledge::Knowledge;
+use crate::mcp::{Caller, McpFault, Servers};
 
 /// For whom the tools of a run work, and what they may reach.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Scope {
-    /// The app.
-    pub(crate) app: String,
-    /// `agentUid::sessionUid`, or the plain agent uid.
-    pub(crate) session: String,
-    /// What the customer's backend calls the user; for an anonymous one the store's id.
-    pub(crate) user: String,
-    /// The user's id in the store.
-    pub(crate) human: String,
-    /// The session's tags.
-    pub(crate) tags: Vec<String>,
+    /// Who calls, as MCP servers learn it.
+    pub(crate) caller: Caller,
     /// Contexts that can be searched.
     pub(crate) contexts: Vec<String>,
     /// MCP servers that can be called.
-    pub(crate) mcpservers: Vec<String>,
-}
-
-/// Without the person and the tags.
-impl std::fmt::Debug for Scope {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scope").field("app", &self.app).finish_non_exhaustive()
-    }
+    pub(crate) mcp_servers: Vec<String>,
 }
 
 /// The tools of one run.
@@ -44,43 +36,105 @@ pub(crate) struct Listed {
     pub(crate) warnings: Vec<String>,
 }
 
+/// How a run deals with a server.
+#[derive(Debug, Clone, Copy)]
+struct Terms {
+    /// Whether the turn fails without it.
+    required: bool,
+    /// How long it may take to say what tools it has.
+    patience: Duration,
+}
+
 /// Every tool of the runtime.
 #[derive(Debug)]
 pub(crate) struct Tools {
     knowledge: Knowledge,
+    servers: Servers,
+    /// What runs need to know of each server, by app and uid.
+    terms: BTreeMap<(String, String), Terms>,
 }
 
 impl Tools {
-    /// Tools over these.
-    pub(crate) fn new(knowledge: Knowledge) -> Tools {
-        Tools { knowledge }
+    /// The search in `knowledge` and the MCP servers of the configuration.
+    pub(crate) fn new(knowledge: Knowledge, config: &Config) -> Tools {
+        let terms = config.apps.iter().flat_map(|app| {
+            app.mcp_servers.iter().map(|server| {
+                let patience = server.connect_timeout + server.timeout.min(server.connect_timeout);
+                ((app.uid.clone(), server.uid.clone()), Terms { required: server.required, patience })
+            })
+        });
+        Tools { knowledge, servers: Servers::new(config), terms: terms.collect() }
     }
 
-    /// The tools for a run of `scope`.
+    /// The tools for a run of `scope`; all servers are asked at once, each as long as its
+    /// configuration lets it take.
     ///
     /// # Errors
     /// `agent-misconfigured`: a server without which the agent must not answer is down.
     pub(crate) async fn list(&self, scope: &Scope) -> ApiResult<Listed> {
+        let caller = &scope.caller;
+        let answers = join_all(scope.mcp_servers.iter().map(|uid| self.ask(caller, uid))).await;
         let mut listed = Listed::default();
-        listed.tools.extend(self.knowledge.tool(&scope.app, &scope.contexts));
+        for answer in answers {
+            match answer {
+                Ok(tools) => listed.tools.extend(tools),
+                Err(fault) => listed.warnings.push(self.without(&caller.app, &fault)?),
+            }
+        }
+        listed.tools.extend(self.knowledge.tool(&caller.app, &scope.contexts));
         Ok(listed)
+    }
+
+    async fn ask(&self, caller: &Caller, uid: &str) -> Result<Vec<ServerTool>, McpFault> {
+        let patience = self.terms(&caller.app, uid).map_or(Duration::ZERO, |terms| terms.patience);
+        let asking = self.servers.tools(&caller.app, caller, uid);
+        tokio::time::timeout(patience, asking).await.unwrap_or_else(|_| {
+            Err(McpFault { server: uid.to_owned(), reason: "the server does not answer in time".to_owned() })
+        })
+    }
+
+    fn terms(&self, app: &str, uid: &str) -> Option<Terms> {
+        self.terms.get(&(app.to_owned(), uid.to_owned())).copied()
+    }
+
+    /// What readers are told of a server that cannot be used.
+    fn without(&self, app: &str, fault: &McpFault) -> ApiResult<String> {
+        tracing::warn!(server = fault.server, reason = fault.reason, "an MCP server cannot be used");
+        if self.terms(app, &fault.server).is_some_and(|terms| terms.required) {
+            let message = format!(
+                "The agent cannot answer without the tools of `{}`, which are not available. The operator finds \
+                 the reason in the log; try again later.",
+                fault.server
+            );
+            return Err(ApiError::new(ErrorCode::AgentMisconfigured, message).with("server", &*fault.server));
+        }
+        Ok(format!("The tools of `{}` are not available now; the answer does without.", fault.server))
     }
 
     /// The headers that the server of a call got, as they may be shown.
     pub(crate) fn shown_headers(&self, scope: &Scope, request: &ToolRequest) -> Vec<Value> {
-        if request.source != ToolSource::Mcp {
-            return Vec::new();
+        match &request.server {
+            Some(server) => self.servers.show_headers(&scope.caller, server, dev::masked),
+            None => Vec::new(),
         }
-        vec![dev::header("x-user-id", &scope.user), dev::header("x-human-uid", &scope.human)]
     }
 
     /// Runs one call, once.
     pub(crate) async fn call(&self, scope: &Scope, request: &ToolRequest) -> ToolOutcome {
-        match request.source {
-            ToolSource::Builtin => self.knowledge.search(&scope.app, &scope.contexts, request).await,
-            ToolSource::Page | ToolSource::Mcp => {
+        let app = scope.caller.app.as_str();
+        match (request.source, &request.server) {
+            (ToolSource::Builtin, _) => self.knowledge.search(app, &scope.contexts, request).await,
+            (ToolSource::Mcp, Some(server)) if scope.mcp_servers.contains(server) => {
+                self.servers.call(&scope.caller, request).await
+            }
+            (ToolSource::Mcp | ToolSource::Page, _) => {
                 ToolOutcome::Failed(format!("There is no tool {}. Go on without it.", request.name))
             }
         }
+    }
+
+    /// Closes the connections to all servers.
+    pub(crate) async fn close(&self) {
+        self.servers.close().await;
     }
 }
