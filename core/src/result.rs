@@ -9,13 +9,13 @@ pub const MAX_BYTES: usize = 256 * 1024;
 /// Room for the note.
 const NOTE: usize = 128;
 
-/// At most [`MAX_BYTES`] of the text: cut between two characters, with a note of the
-/// shown and the full size. A text that was cut stays as it is.
-pub fn cut(text: &str) -> String {
-    if text.len() <= MAX_BYTES {
+/// At most `limit` bytes of the text, the note included: cut between two characters,
+/// with a note of the shown and the full size. A text that was cut stays as it is.
+pub fn cut(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
         return text.to_owned();
     }
-    let mut shown = MAX_BYTES - NOTE;
+    let mut shown = limit.saturating_sub(NOTE);
     while !text.is_char_boundary(shown) {
         shown -= 1;
     }
@@ -38,13 +38,13 @@ mod tests {
     #[test]
     fn cut_between_characters_and_only_once() {
         for text in ["é".repeat(700_000), "🙂".repeat(70_000), "a".repeat(MAX_BYTES + 1)] {
-            let once = cut(&text);
+            let once = cut(&text, MAX_BYTES);
             assert!(once.len() <= MAX_BYTES, "{}", once.len());
             assert!(once.ends_with(&format!(" of {} bytes are shown.]", text.len())));
-            assert_eq!(cut(&once), once);
+            assert_eq!(cut(&once, MAX_BYTES), once);
             assert!(text.starts_with(once.split('\n').next().unwrap()));
         }
         let whole = "a".repeat(MAX_BYTES);
-        assert_eq!(cut(&whole), whole);
+        assert_eq!(cut(&whole, MAX_BYTES), whole);
     }
 }

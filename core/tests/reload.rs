@@ -236,6 +236,22 @@ fn what_is_sent_meanwhile_stands_behind() {
 }
 
 #[test]
+fn what_is_sent_meanwhile_waits_for_the_turn_before() {
+    let mut pair = navigating(vec![Step::says("Opened, maybe."), Step::says("Two.")]);
+    pair.network.latency = 100;
+    pair.send("1");
+    pair.drive_for(2_000);
+    let page = reload(&mut pair);
+    pair.drive_for(250);
+    let send = pair.send_from(page, "2", SendOptions::default()).unwrap();
+    pair.drive();
+    assert_eq!(pair.pages[page].result(send).text.as_deref(), Some("Two."));
+    let all = ["user: 1", "assistant: Opened, maybe.", "user: 2", "assistant: Two."];
+    assert_eq!(pair.pages[page].transcript(), all);
+    assert_eq!(pair.server.transcript(), all);
+}
+
+#[test]
 fn the_newest_messages_are_shown() {
     let mut pair = Pair::new(ScriptedModel::new([Step::says("Hi.")]));
     pair.ask("hello");

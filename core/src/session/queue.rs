@@ -57,6 +57,17 @@ impl Session {
         }
     }
 
+    /// Takes the rows of waiting messages away: something comes before them.
+    pub(super) fn hide_kept(&mut self) {
+        for kept in &mut self.kept {
+            if std::mem::take(&mut kept.shown) {
+                let id = kept.message.id.clone();
+                self.transcript.rows.retain(|row| row.id != id);
+                self.out.patch(Patch::RemoveMessage { id });
+            }
+        }
+    }
+
     /// Nothing runs any more: the next message, or idle.
     pub(super) fn rest(&mut self, now: Millis) {
         if !self.kept.is_empty() {

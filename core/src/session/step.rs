@@ -142,7 +142,7 @@ impl Session {
 
     /// The call ends before it has begun.
     fn not_run(&mut self, call: &Call, why: String, state: ToolState) -> Stage {
-        let why = result::cut(&why);
+        let why = result::cut(&why, result::MAX_BYTES);
         self.tool_line(&call.id, state, self.running_label(&call.name));
         self.tool_end(call, Err(&why), 0);
         Stage::Answered(Answer::failed(why))
@@ -199,11 +199,11 @@ impl Session {
         {
             let answer = match result {
                 Ok(text) if text.is_empty() => Answer { content: "null".to_owned(), failed: false },
-                Ok(text) => Answer { content: result::cut(&text), failed: false },
+                Ok(text) => Answer { content: result::cut(&text, result::MAX_BYTES), failed: false },
                 Err(why) if why.chars().all(char::is_whitespace) => {
                     Answer::failed("The tool failed and did not say why.".to_owned())
                 }
-                Err(why) => Answer::failed(result::cut(&why)),
+                Err(why) => Answer::failed(result::cut(&why, result::MAX_BYTES)),
             };
             call.stage = self.ran(&mut turn, call, answer, now.saturating_sub(since));
         }

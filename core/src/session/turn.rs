@@ -53,6 +53,7 @@ impl Session {
             "The page that ran this call is gone. The outcome is unknown: it may or may not have acted.";
         let run_id = self.ids.next_id();
         self.out.event(DomEvent::Busy { run_id: run_id.clone() });
+        self.hide_kept();
         let nothing = UserMessage { id: String::new(), text: String::new(), silent: false };
         let mut turn = Turn::new(None, run_id, nothing, self.transcript.rows.len());
         let answer = Answer::failed(why.to_owned());

@@ -5,14 +5,12 @@
 use std::collections::BTreeMap;
 
 use crate::event::MessageStatus;
+use crate::result;
 
 use super::conversation::CANCELLED;
 use super::names::legal_name;
 use super::results::SILENT_FAILURE;
 use super::{ModelCall, ModelMessage, StoredCall, StoredMessage, StoredRole, arguments};
-
-/// Bytes of one tool result that the model and readers are shown.
-pub(super) const MAX_RESULT: usize = 256 * 1024;
 
 /// Places of stored results by call, oldest first.
 type Results<'a> = BTreeMap<&'a str, Vec<usize>>;
@@ -78,23 +76,9 @@ fn tool(call: &StoredCall, result: Option<&StoredMessage>) -> ModelMessage {
     let content = match result {
         None => CANCELLED.to_owned(),
         Some(m) if failed && m.content.trim().is_empty() => SILENT_FAILURE.to_owned(),
-        Some(m) => cut(&m.content, MAX_RESULT),
+        Some(m) => result::cut(&m.content, result::MAX_BYTES),
     };
     ModelMessage::Tool { call_id: call.id.clone(), name: legal_name(&call.name), content, failed }
-}
-
-/// At most `limit` bytes of the text, cut between two characters, and a note of what
-/// is missing.
-pub(super) fn cut(text: &str, limit: usize) -> String {
-    if text.len() <= limit {
-        return text.to_owned();
-    }
-    let shown = text.floor_char_boundary(limit);
-    format!(
-        "{}\n[The result is too long: the first {shown} of {} bytes are shown.]",
-        text.get(..shown).unwrap_or(""),
-        text.len()
-    )
 }
 
 #[cfg(test)]
@@ -186,8 +170,8 @@ mod tests {
         let stored = [asks("", &[("c1", "{}")]), result("c1", &text)];
         let messages = model_messages(&stored);
         let Some(ModelMessage::Tool { content, .. }) = messages.get(1) else { panic!("no result") };
-        assert!(content.contains("the first 262143 of 1400001 bytes"), "{}", &content[262_100..]);
-        assert!(content.len() < MAX_RESULT + 100);
+        assert!(content.contains("the first 262015 of 1400001 bytes"), "{}", &content[262_000..]);
+        assert!(content.len() <= result::MAX_BYTES);
     }
 
     #[test]

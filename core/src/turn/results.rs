@@ -5,8 +5,8 @@ use crate::agui::Body;
 use crate::event::MessageStatus;
 use crate::json::{Object, Value};
 use crate::object;
+use crate::result::{MAX_BYTES, cut};
 
-use super::history::cut;
 use super::toolset::Owner;
 use super::{ServerTool, StoredMessage, StoredRole, ToolOutcome};
 
@@ -124,7 +124,7 @@ fn describe(fields: &mut Object, name: &str, owner: &Owner<'_>) {
 
 /// The content as one event can carry it, however much of it JSON has to escape.
 fn for_event(content: &str) -> String {
-    let mut limit = super::history::MAX_RESULT;
+    let mut limit = MAX_BYTES;
     loop {
         let text = cut(content, limit);
         let size = Value::from(text.as_str()).text().len();
