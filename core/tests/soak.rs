@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(missing_docs, unreachable_pub)]
 
+#[allow(dead_code)]
+mod dice;
 #[allow(dead_code, unused_imports)]
 mod pair;
+use dice::{Dice, Named, seeds};
 use pair::patterns::Plain;
 
 use std::collections::BTreeSet;
@@ -21,34 +24,6 @@ use mindset_core::turn::{
 use pair::{Canned, Cut, Pair, ScriptedModel, check_request, config, object, tool};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-
-/// A seeded generator (SplitMix64): the same numbers on every machine.
-#[derive(Clone)]
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// 0 to `n` - 1.
-    fn below(&mut self, n: u64) -> u64 {
-        self.roll() % n
-    }
-
-    /// True once in `n` times.
-    fn once_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
-        list[usize::try_from(self.below(list.len() as u64)).unwrap()]
-    }
-}
 
 const PIECES: [&str; 9] =
     ["Hello", " ", "\n\n", "🙂 ", "Grüße,", "", "data: x\n\n", "\"quoted\"", "\u{2028}"];
@@ -226,31 +201,6 @@ fn whatever_is_stored_takes_the_next_message() {
         let request = request.unwrap_or_else(|| panic!("no model call, seed {seed}"));
         check_request(&request);
         assert_eq!(request.messages.last(), Some(&ModelMessage::User("And now?".into())));
-    }
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-fn seeds() -> std::ops::Range<u64> {
-    #[allow(clippy::disallowed_methods)]
-    let env = |name: &str| std::env::var(name).ok();
-    let first = env("MINDSET_SEED").and_then(|s| s.parse().ok()).unwrap_or(0);
-    let count = if env("MINDSET_SOAK").is_some() { 20_000 } else { 400 };
-    first..first.saturating_add(count)
-}
-
-#[cfg(target_arch = "wasm32")]
-fn seeds() -> std::ops::Range<u64> {
-    0..400
-}
-
-/// Tells the seed when a test panics.
-struct Named(u64);
-
-impl Drop for Named {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("failed with seed {}", self.0);
-        }
     }
 }
 

@@ -118,6 +118,11 @@ impl Object {
         self.0.iter().map(|(k, v)| (k.as_str(), v))
     }
 
+    /// The values in order, to change them.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.0.iter_mut().map(|(_, v)| v)
+    }
+
     /// Compact JSON text, without the detour over formatting.
     pub fn text(&self) -> String {
         let mut out = String::new();

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::strip::declared_names;
+use super::in_place::declared_names;
 use super::{MANAGED, VisibleSchema, sizes};
 use crate::json::{Object, Value, concat, parse};
 use crate::schema::{Pattern, Schema};
@@ -114,7 +114,24 @@ fn validate(given: Object, visible: &VisibleSchema, patterns: &dyn Pattern) -> R
     }
 }
 
-/// The arguments a tool is called with. They may hold what only the tool may see.
+/// The arguments a tool is called with. They may hold what only the tool may see, so
+/// they cannot be printed or put into an event:
+///
+/// ```compile_fail,E0277
+/// fn tell(arguments: mindset_core::passthrough::FullArgs) { println!("{arguments}"); }
+/// ```
+///
+/// ```compile_fail,E0277
+/// use mindset_core::{json::Object, passthrough::FullArgs};
+/// fn tell(arguments: FullArgs, event: &mut Object) { event.insert("arguments", arguments); }
+/// ```
+///
+/// and come from nothing but [`CheckedArgs`], so nothing is called past strip and check:
+///
+/// ```compile_fail,E0277
+/// use mindset_core::{json::Object, passthrough::FullArgs};
+/// let arguments: FullArgs = Object::new().into();
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct FullArgs {
     arguments: Object,

@@ -9,6 +9,8 @@
 //! [`FullArgs`] can be printed or turned into an event.
 
 mod arguments;
+mod in_place;
+mod moved;
 mod strip;
 
 pub(crate) use arguments::read;
@@ -51,7 +53,17 @@ impl ToolName<'_> {
 }
 
 /// The parameters as the page set them last. Their values are nobody's business
-/// but a tool's.
+/// but a tool's: they cannot be printed, and leave for the runtime by
+/// [`to_wire`](Passthrough::to_wire) only.
+///
+/// ```compile_fail,E0277
+/// println!("{}", mindset_core::passthrough::Passthrough::default());
+/// ```
+///
+/// ```compile_fail,E0277
+/// use mindset_core::{json::Value, passthrough::Passthrough};
+/// let leaked: Value = Passthrough::default().into();
+/// ```
 #[derive(Clone, PartialEq, Default)]
 pub struct Passthrough(Object);
 

@@ -23,6 +23,9 @@ mod tests;
 mod uri;
 mod within;
 
+pub(crate) use refs::walk_object;
+pub(crate) use uri::{percent_decode, split_fragment};
+
 use std::fmt;
 
 use crate::json::Value;

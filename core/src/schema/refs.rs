@@ -6,7 +6,7 @@ use super::fields::{Parsed, fault};
 use super::number::{Decimal, is_plain};
 use super::rule::Rule;
 use super::uri;
-use crate::json::{Value, concat};
+use crate::json::{Object, Value, concat};
 
 /// What a reference turned out to be.
 enum Target {
@@ -130,17 +130,23 @@ fn set<T>(list: &mut [T], at: usize, value: T) {
 
 /// What a JSON Pointer leads to.
 fn walk<'v>(root: &'v Value, pointer: &str) -> Option<&'v Value> {
-    let mut value = root;
+    if pointer.is_empty() { Some(root) } else { walk_object(root.as_object()?, pointer) }
+}
+
+/// The same in an object; the pointer names something in it.
+pub(crate) fn walk_object<'v>(root: &'v Object, pointer: &str) -> Option<&'v Value> {
+    let mut found: Option<&Value> = None;
     for token in uri::segments(pointer).into_iter().skip(1) {
-        value = match value {
-            Value::Object(object) => object.get(&unescape(token))?,
-            Value::Array(items) if is_plain(token) && (token == "0" || !token.starts_with("0")) => {
+        found = Some(match found {
+            None => root.get(&unescape(token))?,
+            Some(Value::Object(object)) => object.get(&unescape(token))?,
+            Some(Value::Array(items)) if is_plain(token) && (token == "0" || !token.starts_with("0")) => {
                 items.get(Decimal::read(token).as_count()?)?
             }
-            _ => return None,
-        };
+            Some(_) => return None,
+        });
     }
-    Some(value)
+    found
 }
 
 /// `~1` to `/`, `~0` to `~`.

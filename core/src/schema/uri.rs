@@ -43,7 +43,7 @@ pub(super) fn resolve(base: &str, reference: &str) -> String {
 }
 
 /// The part before `#`, and the fragment after it.
-pub(super) fn split_fragment(reference: &str) -> (&str, &str) {
+pub(crate) fn split_fragment(reference: &str) -> (&str, &str) {
     match find(reference, b"#") {
         Some(at) => (cut(reference, at).0, cut(reference, at + 1).1),
         None => (reference, ""),
@@ -51,7 +51,7 @@ pub(super) fn split_fragment(reference: &str) -> (&str, &str) {
 }
 
 /// `%41` to `A`. What is no such escape stays; `None` for what is no UTF-8.
-pub(super) fn percent_decode(text: &str) -> Option<String> {
+pub(crate) fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

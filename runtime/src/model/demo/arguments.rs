@@ -218,7 +218,7 @@ mod tests {
         let tool = ModelTool {
             name: "t".into(),
             description: String::new(),
-            parameters: VisibleSchema::as_given(&parameters),
+            parameters: VisibleSchema::strip(&parameters, |_| false),
         };
         let filled = fill(&tool, text);
         (filled.arguments.to_string(), filled.missing)

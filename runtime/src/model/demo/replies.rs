@@ -212,7 +212,7 @@ mod tests {
         ModelTool {
             name: name.into(),
             description: description.into(),
-            parameters: VisibleSchema::as_given(&parameters),
+            parameters: VisibleSchema::strip(&parameters, |_| false),
         }
     }
 
