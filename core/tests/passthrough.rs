@@ -62,6 +62,10 @@ fn check_strip(declared: &Object, supplied: &[&str]) {
 fn check_meaning(declared: &Object, supplied: &[&str], dice: &mut Dice) -> bool {
     let Ok(whole) = Schema::parse(&Value::Object(declared.clone()), &Plain) else { return false };
     let visible = VisibleSchema::strip(declared, |name| supplied.contains(&name));
+    // A reference to nothing may find something where its part is moved to.
+    if visible.stripped().is_empty() || whole.warnings().iter().any(|w| w.contains("#/properties")) {
+        return false;
+    }
     let part = Schema::parse(&Value::Object(visible.as_object().clone()), &Plain)
         .unwrap_or_else(|e| panic!("{declared} becomes {}: {e}", visible.as_object()));
     let mut any = false;
@@ -128,6 +132,11 @@ fn stripped_schemas_in_full() {
         (
             r##"{"type":"object","properties":{"key":{"type":"string"},"other":{"$ref":"#/properties/key"}}}"##,
             r##"{"type":"object","properties":{"other":{"$ref":"#/$defs/key"}},"$defs":{"key":{"type":"string"}}}"##,
+        ),
+        // A tree whose root has a parameter from the page: its branches are the model's.
+        (
+            r##"{"type":"object","properties":{"key":{},"below":{"items":{"$ref":"#"}}},"required":["key"]}"##,
+            r##"{"type":"object","properties":{"below":{"items":{"$ref":"#/$defs/whole"}}},"$defs":{"whole":{"type":"object","properties":{"key":{},"below":{"items":{"$ref":"#/$defs/whole"}}},"required":["key"]}}}"##,
         ),
         // Conditions whose meaning would turn.
         (

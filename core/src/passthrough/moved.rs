@@ -4,37 +4,43 @@
 use crate::json::{Object, Value, concat};
 use crate::schema::percent_decode;
 
-/// Moves the schemas of parameters that were taken out, and are referred to still, to
-/// the definitions.
+/// Moves what was taken out, and is referred to still, to the definitions: schemas of
+/// parameters, and the whole where it is one of its own parts.
 pub(super) fn keep_targets(schema: &mut Object, declared: &Object, names: &[String]) {
-    let Some(Value::Object(properties)) = declared.get("properties") else { return };
-    let mut left: Vec<&String> = names.iter().collect();
+    let mut whole = declared.clone();
+    for keyword in ["$id", "$schema", "$defs", "definitions"] {
+        whole.remove(keyword);
+    }
+    let mut left = vec![(String::new(), "whole", Value::Object(whole))];
+    if let Some(Value::Object(properties)) = declared.get("properties") {
+        for name in names {
+            if let Some(target) = properties.get(name) {
+                left.push((concat(&["/properties/", &escaped(name)]), name, target.clone()));
+            }
+        }
+    }
     loop {
         let before = left.len();
-        // One that has moved may refer to the next.
-        left.retain(|name| {
-            let Some(target) = properties.get(name) else { return false };
-            !keep_target(schema, target, name)
-        });
+        // One that has moved may refer to another.
+        left.retain(|(pointer, name, target)| !keep_target(schema, target, (pointer, name)));
         if left.len() == before {
             return;
         }
     }
 }
 
-/// Whether anything refers to it.
-fn keep_target(schema: &mut Object, target: &Value, name: &str) -> bool {
+/// Keeps what stood at the pointer under a name; whether anything refers to it.
+fn keep_target(schema: &mut Object, target: &Value, (from, name): (&str, &str)) -> bool {
     let mut key = name.to_owned();
     while schema.get("$defs").is_some_and(|defs| defs.get(&key).is_some()) {
         key.push('_');
     }
-    let from = concat(&["/properties/", &escaped(name)]);
     let to = concat(&["#/$defs/", &escaped(&key)]);
-    if !redirect_members(schema, &from, &to) {
+    if !redirect_members(schema, from, &to) {
         return false;
     }
     let mut target = target.clone();
-    redirect(&mut target, &from, &to);
+    redirect(&mut target, from, &to);
     match schema.get_mut("$defs") {
         Some(Value::Object(defs)) => defs.insert(&key, target),
         _ => {
@@ -46,7 +52,7 @@ fn keep_target(schema: &mut Object, target: &Value, name: &str) -> bool {
     true
 }
 
-/// Makes references to `from` and below lead to `to`; whether there were any.
+/// Makes references to `from` and below (but for the root) lead to `to`; whether there were any.
 fn redirect(value: &mut Value, from: &str, to: &str) -> bool {
     let mut any = false;
     match value {
@@ -63,13 +69,15 @@ fn redirect(value: &mut Value, from: &str, to: &str) -> bool {
 
 fn redirect_members(object: &mut Object, from: &str, to: &str) -> bool {
     let mut any = false;
-    if let Some(Value::String(reference)) = object.get_mut("$ref")
-        && let Some(pointer) = reference.strip_prefix('#').and_then(percent_decode)
-        && let Some(rest) = pointer.strip_prefix(from)
-        && (rest.is_empty() || rest.starts_with('/'))
-    {
-        *reference = concat(&[to, rest]);
-        any = true;
+    for keyword in ["$ref", "$dynamicRef"] {
+        if let Some(Value::String(reference)) = object.get_mut(keyword)
+            && let Some(pointer) = reference.strip_prefix('#').and_then(percent_decode)
+            && let Some(rest) = pointer.strip_prefix(from)
+            && (rest.is_empty() || !from.is_empty() && rest.starts_with('/'))
+        {
+            *reference = concat(&[to, rest]);
+            any = true;
+        }
     }
     for value in object.values_mut() {
         any |= redirect(value, from, to);

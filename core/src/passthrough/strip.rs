@@ -15,8 +15,16 @@ const NEUTRAL: &[&str] =
     &["$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "type"];
 
 /// Keywords that look at members they do not name.
-const COUNTING: &[&str] =
-    &["additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"];
+const COUNTING: &[&str] = &[
+    "additionalProperties",
+    "const",
+    "enum",
+    "maxProperties",
+    "minProperties",
+    "patternProperties",
+    "propertyNames",
+    "unevaluatedProperties",
+];
 
 /// A tool's schema as the model sees it: with `type` and `properties` at the root,
 /// and without what the page supplies. Nothing else can be put into a model
@@ -146,6 +154,7 @@ impl<'v> Strip<'v> {
     }
 
     fn keyword(&mut self, keyword: &str, value: &'v Value, document: &'v Object, made: &mut Made) {
+        self.counts |= COUNTING.contains(&keyword);
         let kept = match (keyword, value) {
             ("properties", Value::Object(properties)) => Value::Object(self.without(properties)),
             ("required", Value::Array(names)) => {
@@ -189,10 +198,7 @@ impl<'v> Strip<'v> {
                 let fewer = self.names.iter().filter(managed).count() as u64;
                 count.as_u64().unwrap_or(0).saturating_sub(fewer).into()
             }
-            _ => {
-                self.counts |= COUNTING.contains(&keyword);
-                value.clone()
-            }
+            _ => value.clone(),
         };
         made.schema.insert(keyword, kept);
     }

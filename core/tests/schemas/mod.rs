@@ -24,6 +24,7 @@ fn value_schema(dice: &mut Dice) -> Value {
         r##"{"$ref":"#/properties/key"}"##,
         r##"{"$ref":"#/properties/~0~1%25"}"##,
         r##"{"$ref":"#/$defs/D1"}"##,
+        r##"{"$ref":"#"}"##,
         r#"{"$ref":"http://127.0.0.1:9/canary.json"}"#,
         r#"{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}"#,
     ]))
