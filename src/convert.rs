@@ -31,8 +31,8 @@ pub(crate) fn frozen(object: &Object) -> JsValue {
 }
 
 /// A plain list.
-pub(crate) fn list(items: Vec<Value>) -> JsValue {
-    to_value(&Value::Array(items).text(), false)
+pub(crate) fn list(items: &Value) -> JsValue {
+    to_value(&items.text(), false)
 }
 
 /// The member `key` if it is a string.

@@ -13,6 +13,7 @@ use js_sys::{Date, Function};
 use mindset_core::Millis;
 use mindset_core::error::ErrorInfo;
 use mindset_core::session::{Config, Input, Output, Refused, SendId, Session, Token};
+use mindset_core::view::Patch;
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
 
@@ -58,7 +59,7 @@ impl Driver {
             host,
             tools,
             fetches: Fetches::default(),
-            view: View::new(),
+            view: View::default(),
             token_seen: Cell::new(0),
             tell: OnceCell::new(),
             session: RefCell::new(Session::new(Box::new(page::random_id), Box::new(Patterns))),
@@ -200,9 +201,9 @@ impl Driver {
         self.session.borrow().is_busy()
     }
 
-    /// Looks at the session without changing it. `look` must not run JavaScript.
-    pub(crate) fn session<T>(&self, look: impl FnOnce(&Session) -> T) -> T {
-        look(&self.session.borrow())
+    /// What draws the panel as it stands.
+    pub(crate) fn redraw(&self) -> Vec<Patch> {
+        self.session.borrow_mut().redraw()
     }
 
     /// The element is gone: drops requests, timer and panel, settles what waits.

@@ -1,12 +1,12 @@
 //! The chat panel: patches of the session go to the element's shadow root. The nodes
-//! and how they behave are in `panel.js`; this side remembers what a panel drawn later
-//! must show, and turns what a person asks for into inputs.
+//! and how they behave are in `panel.js`; this side turns what a person asks for into
+//! inputs.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use mindset_core::error::ErrorCode;
-use mindset_core::event::Decision;
+use mindset_core::event::{Citation, Decision};
 use mindset_core::json::Value;
 use mindset_core::session::{Input, SendOptions};
 use mindset_core::view::{Activity, Notice, NoticeAction, Patch, ToolState};
@@ -55,24 +55,10 @@ extern "C" {
 }
 
 /// What an element shows: a panel, or nothing when it is headless.
-pub(crate) struct View {
-    panel: RefCell<Option<Rc<Panel>>>,
-    activity: Cell<&'static str>,
-    notice: RefCell<Option<Notice>>,
-    disclosure: RefCell<Option<String>>,
-}
+#[derive(Default)]
+pub(crate) struct View(RefCell<Option<Rc<Panel>>>);
 
 impl View {
-    /// A view without a panel.
-    pub(crate) fn new() -> View {
-        View {
-            panel: RefCell::default(),
-            activity: Cell::new(name(Activity::Starting)),
-            notice: RefCell::default(),
-            disclosure: RefCell::default(),
-        }
-    }
-
     /// Draws the panel, or takes it away, and sets its texts.
     pub(crate) fn show(
         &self,
@@ -94,7 +80,7 @@ impl View {
 
     /// Takes the panel away.
     pub(crate) fn remove(&self) {
-        if let Some(panel) = self.panel.take() {
+        if let Some(panel) = self.0.take() {
             panel.remove();
         }
     }
@@ -109,32 +95,23 @@ impl View {
     /// Carries out one change. Nothing here waits for a frame and nothing asks for a
     /// layout: the browser lays out once for all that came before a frame.
     pub(crate) fn apply(&self, patch: Patch) {
-        match &patch {
-            Patch::SetActivity(activity) => self.activity.set(name(*activity)),
-            Patch::SetNotice(notice) => drop(self.notice.replace(notice.clone())),
-            Patch::SetDisclosure(text) => drop(self.disclosure.replace(text.clone())),
-            _ => {}
-        }
         if let Some(panel) = self.panel() {
             apply(&panel, &patch);
         }
     }
 
     fn panel(&self) -> Option<Rc<Panel>> {
-        self.panel.borrow().clone()
+        self.0.borrow().clone()
     }
 
     fn draw(&self, driver: &Rc<Driver>) {
         let Some(root) = driver.host.shadow_root() else { return };
         let panel = Panel::new(&root, driver.tell());
-        for message in driver.session(|session| session.messages().to_vec()) {
-            panel.add_message(&message.id, message.role.as_str(), &message.content);
-            panel.set_status(&message.id, message.status.map(|status| status.as_str()));
+        panel.set_activity(name(Activity::Starting));
+        for patch in driver.redraw() {
+            apply(&panel, &patch);
         }
-        panel.set_activity(self.activity.get());
-        show_notice(&panel, self.notice.borrow().as_ref());
-        panel.set_disclosure(self.disclosure.borrow().as_deref());
-        self.panel.replace(Some(Rc::new(panel)));
+        self.0.replace(Some(Rc::new(panel)));
     }
 
     /// What a person asks for; false if it was refused. Called again while it runs:
@@ -179,15 +156,11 @@ fn apply(panel: &Panel, patch: &Patch) {
             for (name, value) in details {
                 list.push(Value::Array(vec![name.into(), value.into()]));
             }
-            panel.add_question(id, text, &convert::list(list));
+            panel.add_question(id, text, &convert::list(&Value::Array(list)));
         }
         Patch::RemoveQuestion { id } => panel.remove_question(id),
         Patch::SetCitations { id, items } => {
-            let mut list = Vec::new();
-            for item in items {
-                list.push(item.to_json());
-            }
-            panel.set_sources(id, &convert::list(list));
+            panel.set_sources(id, &convert::list(&Citation::list(items)));
         }
         Patch::SetActivity(activity) => panel.set_activity(name(*activity)),
         Patch::SetNotice(notice) => show_notice(panel, notice.as_ref()),

@@ -15,6 +15,7 @@ const STATES = {
   waiting: 'Working\u2026',
   thinking: 'Thinking\u2026',
   answering: 'Answering\u2026',
+  asking: 'Waiting for you\u2026',
   stopping: 'Stopping\u2026',
 };
 /** How a message ended: one of the agent, one of the person. */
@@ -268,7 +269,6 @@ export class Panel {
     for (const [name, word] of WORDS) add(words, `button|type=button|part=question__button question__button--${name}|data-do=${name}`, word);
     this.#questions.set(id, card);
     this.#follows = true;
-    this.#showState();
   }
 
   removeQuestion(id) {
@@ -279,7 +279,6 @@ export class Panel {
     card.remove();
     this.#questions.delete(id);
     if (stood) this.#input.focus();
-    this.#showState();
   }
 
   setSources(id, sources) {
@@ -305,6 +304,7 @@ export class Panel {
   setActivity(activity) {
     this.#activity = this.#frame.dataset.activity = activity;
     this.#showState();
+    this.#showTyping();
     if (activity === 'idle' && this.#toAnnounce) {
       this.#toAnnounce = false;
       const last = [...this.#rows.values()].pop();
@@ -423,16 +423,14 @@ export class Panel {
   /** A line that turns says as much as the dots. */
   #showTyping() {
     const works = this.#activity === 'waiting' || this.#activity === 'thinking';
-    this.#typing.hidden = !works || this.#open.size > 0 || this.#questions.size > 0;
+    this.#typing.hidden = !works || this.#open.size > 0;
   }
 
   /** An error that stands while the session starts is what keeps it from starting. */
   #showState() {
     const { activity } = this.#frame.dataset;
     const failed = activity === 'starting' && this.#frame.classList.contains('failed');
-    const waits = this.#questions.size > 0;
-    this.#state.textContent = failed ? 'Not connected' : waits ? 'Waiting for you\u2026' : STATES[activity];
-    this.#showTyping();
+    this.#state.textContent = failed ? 'Not connected' : STATES[activity];
   }
 
   #busy() {

@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mindset_core::json::concat;
-use mindset_core::session::Config;
+use mindset_core::session::{Config, Input};
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
 
@@ -84,7 +84,11 @@ impl Agent {
         let init = page::configuration();
         let Some((config, is_bad)) = attributes.config(init.as_deref(), server) else { return };
         let used = config.server.clone();
-        if last.as_ref() != Some(&config) {
+        // A panel that comes or goes is no other session.
+        let known = last.map(|known| Config { can_ask: config.can_ask, ..known });
+        if known.as_ref() == Some(&config) {
+            self.driver.feed(Input::SetCanAsk(config.can_ask));
+        } else {
             self.config.replace(Some(config.clone()));
             if page::names_agent(&config) {
                 self.driver.start_when_named(config);

@@ -116,11 +116,7 @@ function elementClass(loader, page) {
 
     attributeChangedCallback(changed) {
       const name = Object.keys(JSON_PROPERTIES).find((name) => changed === PROPERTIES[name] || changed === name.toLowerCase());
-      if (name) {
-        const text = this[name];
-        if (text !== (this.#texts[name] ?? null)) this.#set({ name, text: (this.#texts[name] = text) ?? '', isAttribute: true });
-        return;
-      }
+      if (name) return this.#readText(name);
       if (this.#changed || !this.#agent) return;
       this.#changed = true;
       queueMicrotask(() => {
@@ -264,6 +260,14 @@ function elementClass(loader, page) {
       this.#set({ name, text: readObject(name, () => objectText(object, JSON_PROPERTIES[name])) });
     }
 
+    /** An attribute that stands as it stood says nothing new. */
+    #readText(name) {
+      const text = this[name];
+      if (text === (this.#texts[name] ?? null)) return;
+      this.#texts[name] = text;
+      this.#set({ name, text: text ?? '', isAttribute: true });
+    }
+
     /** A JSON property was set: to an object, to the text of its attribute, or to nothing. */
     #assign(name, value) {
       if (typeof value === 'object' && value) {
@@ -278,7 +282,8 @@ function elementClass(loader, page) {
       const gone = value === null || value === undefined;
       if (!gone) this.setAttribute(PROPERTIES[name], value);
       this.removeAttribute(name);
-      if (!gone) return;
+      // A constructor hears of no attributes.
+      if (!gone) return this.#readText(name);
       this.removeAttribute(PROPERTIES[name]);
       this.#set({ name, text: '', isAttribute: true });
     }

@@ -29,13 +29,13 @@ export function readTools(list) {
   const tools = list.map((tool, at) => {
     if (typeof tool !== 'object' || !tool) refuse(`Page tool ${at + 1} must be an object; it is ${shape(tool)}.`);
     const given = {};
-    const named = () => `Page tool ${at + 1}${typeof given.name === 'string' ? ` (${given.name.slice(0, 64)})` : ''}`;
+    const named = () => `Page tool ${at + 1}${typeof given.name === 'string' ? ` (\`${given.name.slice(0, 64)}\`)` : ''}`;
     for (const [name, wanted, fits, isNeeded] of FIELDS) {
       let value;
       try {
         value = tool[name] ?? undefined;
       } catch (error) {
-        refuse(`${named()}: ${name} cannot be read: ${thrown(error)}`);
+        refuse(`${named()}: ${name} cannot be read: ${thrown(error).replace(/\.?$/, '.')}`);
       }
       if (value === undefined ? isNeeded : !fits(value)) refuse(`${named()}: ${name} must be ${wanted}; it is ${shape(value)}.`);
       given[name] = value;

@@ -8,6 +8,8 @@ const DEEPEST = 128;
 /** Half of a pair of UTF-16 units, which no UTF-8 can carry. */
 const LONE = /\p{Surrogate}/u;
 
+const unread = (error) => `cannot be read: ${thrown(error).replace(/\.?$/, '.')}`;
+
 /** Says which value cannot be JSON, and why. */
 class Unfit extends Error {}
 
@@ -71,7 +73,7 @@ export function toJson(root, name, exact) {
           try {
             member = value[name];
           } catch (error) {
-            throw new Unfit(`\`${at}\` cannot be read: ${thrown(error)}`);
+            throw new Unfit(`\`${at}\` ${unread(error)}`);
           }
           made[name] = copy(member, name, at);
         }
@@ -80,7 +82,7 @@ export function toJson(root, name, exact) {
       return made;
     } catch (error) {
       if (error instanceof Unfit) throw error;
-      return fail(`cannot be read: ${thrown(error)}`);
+      return fail(unread(error));
     }
   };
   return JSON.stringify(copy(root, '', name));

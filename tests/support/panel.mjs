@@ -31,6 +31,23 @@ export class Panel {
     return this.host.getByRole('button', { name: /retry|try again/i });
   }
 
+  /** Lines about tool calls, as they read to everyone. */
+  async calls() {
+    return (await this.host.locator('[part~="tool"]').allTextContents()).map((text) => text.trim());
+  }
+
+  get question() {
+    return this.host.locator('[part~="question"]');
+  }
+
+  get allowButton() {
+    return this.host.getByRole('button', { name: 'Allow' });
+  }
+
+  get denyButton() {
+    return this.host.getByRole('button', { name: 'Deny' });
+  }
+
   /** The scrolling list of messages. */
   get log() {
     return this.host.getByRole('log');

@@ -36,6 +36,11 @@ export class Run {
     return this.input.messages.filter((message) => message.role === 'user').at(-1)?.content;
   }
 
+  /** The results of page tools that this run brings. */
+  get results() {
+    return this.input.messages.filter((message) => message.role === 'tool');
+  }
+
   get ids() {
     return { threadId: this.input.threadId, runId: this.input.runId };
   }
@@ -90,6 +95,18 @@ export class Run {
     this.textOpen = false;
     this.messageId = randomUUID();
     return this;
+  }
+
+  /** Asks for page tools, `[name, arguments, id?]` each, and ends with the calls open. */
+  calls(...calls) {
+    const pendingToolCallIds = calls.map(([name, args, toolCallId = randomUUID()]) => {
+      this.event({ type: 'TOOL_CALL_START', toolCallId, toolCallName: name });
+      const delta = typeof args === 'string' ? args : JSON.stringify(args ?? {});
+      if (delta) this.event({ type: 'TOOL_CALL_ARGS', toolCallId, delta });
+      this.event({ type: 'TOOL_CALL_END', toolCallId });
+      return toolCallId;
+    });
+    this.finish({ type: 'success', pendingToolCallIds });
   }
 
   /** Ends the run well. */

@@ -55,6 +55,10 @@ export class ScriptedRuntime {
     this.runs = [];
     /** Run ids of which a cancel was asked for. */
     this.cancels = [];
+    /** New pass-through parameters for runs: `[runId, body]`. */
+    this.updates = [];
+    /** Conversations that the server keeps, by id; `{ messages, openCalls? }`. */
+    this.conversations = new Map();
     /** Bodies of anonymous sign-ins. */
     this.signIns = [];
     /** `METHOD path` of every request. */
@@ -75,6 +79,16 @@ export class ScriptedRuntime {
     });
     /** Answers a request for the wasm, or gives `undefined` for the usual answer. */
     this.onWasm = () => undefined;
+  }
+
+  /** A run that brings no results asks for these page tools; the one that does says `text`. */
+  asksFor(calls, text = 'Done.') {
+    this.onRun = (run) => (run.results.length ? run.start().say(text).finish() : run.start().calls(...calls));
+  }
+
+  /** The messages that answered page tools, of all runs. */
+  get results() {
+    return this.runs.flatMap((run) => run.results);
   }
 
   /** Leaves runs open, for the test to write them. */
@@ -124,6 +138,13 @@ export class ScriptedRuntime {
     if (pathname.startsWith('/ag-ui/')) return this.foreign(request, body, response);
     if (pathname === '/v1/anonymous') return this.signIn(body, response);
     if (/^\/v1\/agents\/[^/]+\/runs$/.test(pathname)) return this.run(request, body, response);
+    const update = /^\/v1\/runs\/([^/]+)\/passthrough-params$/.exec(pathname);
+    if (update) {
+      this.updates.push([decodeURIComponent(update[1]), body]);
+      return send(response, 200, 'application/json', '{"state":"running"}', ANY_ORIGIN);
+    }
+    const conversation = /^\/v1\/conversations\/([^/]+)$/.exec(pathname)?.[1];
+    if (conversation) return this.conversation(decodeURIComponent(conversation), response);
     const cancel = /^\/v1\/runs\/([^/]+)\/cancel$/.exec(pathname);
     if (cancel) return this.cancel(decodeURIComponent(cancel[1]), response);
     return refuse(response, 404, 'not-found', `nothing is served at ${pathname}`);
@@ -163,6 +184,13 @@ export class ScriptedRuntime {
       return run.refuse(401, 'auth-expired', 'the token is past its end: ask for a new one', true);
     }
     await this.onRun(run);
+  }
+
+  conversation(id, response) {
+    const known = this.conversations.get(id);
+    if (!known) return refuse(response, 404, 'not-found', 'there is no such conversation');
+    const whole = { id, title: '', openCalls: [], openInterrupts: [], queue: [], ...known };
+    return send(response, 200, 'application/json', JSON.stringify(whole), ANY_ORIGIN);
   }
 
   /** Below `/ag-ui/` stands a server that knows AG-UI and nothing of ours. */

@@ -86,13 +86,12 @@ fn check_schema(schema: &Object, patterns: &dyn Pattern) -> Option<String> {
         return Some("`parameters.type` must be \"object\": arguments have names.".to_owned());
     }
     let error = Schema::parse(&Value::Object(schema.clone()), patterns).err()?;
-    Some(concat(&["`parameters` is no JSON Schema, at \"", &error.place, "\": ", &error.reason]))
+    Some(concat(&["`parameters` is no JSON Schema, at \"", &error.place, "\": ", &error.reason, "."]))
 }
 
 fn refusal(at: usize, name: &str, reason: &str) -> Refused {
     let name: String = name.chars().take(MAX_NAME).collect();
-    let number = digits(at as u64);
-    let message =
-        concat(&["The page tool `", &name, "` (number ", &number, ", from 0) is refused: ", reason]);
+    let number = digits(at as u64 + 1);
+    let message = concat(&["Page tool ", &number, " (`", &name, "`) is refused: ", reason]);
     ErrorInfo::new(ErrorCode::InvalidConfig, message).with("tool", name).with("index", at as u64)
 }
