@@ -227,6 +227,15 @@ test('stop() aborts the handler, and its late result is nobody’s', async () =>
   assert.equal((await host.send('next')).text, 'Fine.');
 });
 
+test('a reference to another document is asked for nowhere', async () => {
+  const host = await s.ready();
+  const elsewhere = `${s.runtime.origin}/schema.json`;
+  await setTools(host, `[{ name: 'it', description: 'd', handler: (args) => args, parameters: { properties: { a: { $ref: ${JSON.stringify(elsewhere)} } } } }]`);
+  const [{ content }] = await turn(host, [['it', { a: 1 }]]);
+  assert.equal(content, '{"a":1}', 'it accepts any value');
+  assert.equal(s.runtime.requests.includes('GET /schema.json'), false);
+});
+
 test('several calls of one step run at once and may end in the same tick', async () => {
   const host = await s.ready();
   await setTools(host, `['a', 'b', 'c'].map((name) => ({ name, description: name, handler: () => new Promise((done, fail) => {
@@ -337,7 +346,6 @@ const BAD = [
   ["[{ name: 'bad', description: 'd', handler() {}, parameters: { properties: { a: { default: 1n } } } }]", /`parameters\.properties\.a\.default` is a BigInt/],
   ["[{ name: 'bad', description: 'd', handler() {}, parameters: { type: 'array' } }]", /bad.*"object"/],
   ["[{ name: 'bad', description: 'd', handler() {}, parameters: { properties: { a: { pattern: '(' } } } }]", /bad.*regular expression/],
-  ["[{ name: 'bad', description: 'd', handler() {}, parameters: { properties: { a: { $ref: 'https://x.example/s' } } } }]", /bad/],
   ["[{ name: 'bad', description: 'd', handler() {}, timeoutMs: 0 }]", /timeoutMs must be/],
   ["[{ name: 'bad', description: 'd', handler() {}, confirm: 7 }]", /confirm must be/],
   ["[{ name: 'bad', description: 'd', handler() {}, readOnly: 'yes' }]", /readOnly must be true or false/],
