@@ -70,12 +70,12 @@ fn page_tools_that_are_refused() {
     let larger = PageTool { name: "larger".into(), ..large.clone() };
     let long = "x".repeat(65);
     let cases: Vec<(Vec<PageTool>, &str, &str)> = vec![
-        (vec![tool("ok", ""), tool("a b", "")], "`a b` (number 1, from 0)", "letters"),
+        (vec![tool("ok", ""), tool("a b", "")], "tool 2 (`a b`)", "letters"),
         (vec![tool("", "")], "``", "1 to 64"),
         (vec![tool(&long, "")], "`xxx", "1 to 64"),
         (vec![tool("größe", "")], "`größe`", "letters"),
         (vec![tool("a.b", "")], "`a.b`", "letters"),
-        (vec![tool("same", ""), tool("same", "")], "`same` (number 1", "unique"),
+        (vec![tool("same", ""), tool("same", "")], "tool 2 (`same`)", "unique"),
         (many, "129", "128"),
         (vec![large, larger], "`larger`", "256 KiB"),
         (vec![tool("t", r#"{"type":"string"}"#)], "`t`", "\"object\""),
