@@ -82,6 +82,11 @@ impl Mask {
         if let Ok(url) = reqwest::Url::parse(&server.url) {
             texts.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         }
+        Mask::of(texts)
+    }
+
+    /// These values.
+    pub(super) fn of(texts: Vec<String>) -> Mask {
         let mut all = Vec::new();
         for text in texts {
             let mut quoted = String::new();

@@ -9,7 +9,7 @@ use futures_util::stream::BoxStream;
 use mindset_core::json::Value;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response, StatusCode, Url};
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
@@ -161,8 +161,12 @@ impl StreamableHttpClient for Http {
         let answer = self.post(message, session, custom);
         let Some(question) = question else { return answer.await.map_err(Fault::Client) };
         match tokio::time::timeout(self.0.patience, answer).await {
-            Ok(answer) => answer.map_err(Fault::Client),
-            Err(_) => Ok(StreamableHttpPostResponse::Json(older(question), None)),
+            Ok(Ok(answer)) if says_something(&answer) => Ok(answer),
+            // Nothing, or what a server says that answers everything alike.
+            Err(_) | Ok(Ok(_) | Err(HttpFault::Unreadable)) => {
+                Ok(StreamableHttpPostResponse::Json(older(question), None))
+            }
+            Ok(Err(fault)) => Err(Fault::Client(fault)),
         }
     }
 
@@ -216,6 +220,17 @@ fn discover(message: &ClientJsonRpcMessage) -> Option<rmcp::model::RequestId> {
             Some(request.id.clone())
         }
         _ => None,
+    }
+}
+
+/// Whether the question for the new revision is answered by it.
+fn says_something(answer: &StreamableHttpPostResponse) -> bool {
+    match answer {
+        StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Response(response), _) => {
+            matches!(response.result, ServerResult::DiscoverResult(_))
+        }
+        StreamableHttpPostResponse::Accepted => false,
+        _ => true,
     }
 }
 

@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use mindset_core::json::Value;
 use mindset_core::turn::{ServerTool, ToolOutcome, ToolRequest};
 use reqwest::header::{HeaderName, HeaderValue};
 
@@ -147,7 +148,13 @@ impl Servers {
             Ok(result) => outcome::outcome(&result),
             Err(fault) => failed(fault),
         };
-        masked(outcome, slot.mask())
+        let outcome = masked(outcome, slot.mask());
+        match outcome {
+            // What a tool does with its arguments is its own affair. An error that
+            // recites them is an accident, and some of them are not for the model.
+            ToolOutcome::Failed(_) => masked(outcome, &given(request)),
+            outcome => outcome,
+        }
     }
 
     /// Closes all connections, for good.
@@ -205,6 +212,21 @@ impl Inner {
     fn lock(&self) -> MutexGuard<'_, HashMap<(Caller, String), Arc<Slot>>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The texts among the arguments that did not come from the model.
+fn given(request: &ToolRequest) -> Mask {
+    let mut texts = Vec::new();
+    let mut open: Vec<&Value> = request.arguments.supplied().map(|(_, value)| value).collect();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => texts.push(text.clone()),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.iter().map(|(_, member)| member)),
+            _ => {}
+        }
+    }
+    Mask::of(texts)
 }
 
 fn not_run(reason: &str) -> ToolOutcome {

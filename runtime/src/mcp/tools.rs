@@ -59,6 +59,10 @@ fn tool(server: &McpServer, text: &str, mask: &Mask) -> Result<ServerTool, &'sta
     if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) || mask.hits(name) {
         return Err("its name is empty, too long or not fit to be one");
     }
+    let execution = tool.get("execution").and_then(|e| e.str("taskSupport"));
+    if execution == Some("required") {
+        return Err("it runs only as a task");
+    }
     let annotations = tool.get("annotations");
     let title = tool.str("title").or_else(|| annotations.and_then(|a| a.str("title")));
     let says_read_only = annotations.and_then(|a| a.get("readOnlyHint")).and_then(Value::as_bool);

@@ -65,12 +65,12 @@ pub(super) fn outgoing(message: &ClientJsonRpcMessage) -> Option<String> {
 }
 
 /// A server's message as rmcp can take it; `None` when there is no use for it.
-/// `id` names the request when the message does not.
+/// `id` is that of the request which it can only be the answer to, whatever id it has.
 pub(super) fn incoming(text: &str, expect: Expect, id: Option<&Value>) -> Option<String> {
     let Ok(Value::Object(mut message)) = json::parse(text) else { return None };
     message.insert("jsonrpc", "2.0");
-    let unnamed = message.get("id").is_none_or(Value::is_null);
-    if let (true, Some(id)) = (unnamed, id) {
+    let answers = message.get("error").is_some() || message.get("result").is_some();
+    if let (true, Some(id)) = (answers, id) {
         message.insert("id", id.clone());
     }
     if let Some(error) = message.remove("error") {

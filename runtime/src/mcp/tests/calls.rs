@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::peer::{Peer, Reply};
+use mindset_core::json;
+
 use super::*;
 
 /// Calls `echo` at a server that answers the call with `reply`.
@@ -204,6 +206,47 @@ async fn a_server_that_asks_back_is_refused_and_goes_on() {
         assert!(refused.body.get("error").is_some(), "{}", refused.text);
         assert_eq!(answer(id).unwrap().header("x-user-id"), "user-one");
     }
+}
+
+#[tokio::test]
+async fn an_error_does_not_recite_what_the_page_supplied() {
+    let peer = Peer::start(legacy(move |seen| {
+        let arguments = seen.body.get("params")?.get("arguments")?.text();
+        let mut text = String::new();
+        json::write_string(&mut text, &arguments.replace("model", "MODEL"));
+        let block = format!(r#"{{"type":"text","text":{text}}}"#);
+        match seen.tool() {
+            "fails" => Some(seen.result(&format!(r#"{{"isError":true,"content":[{block}]}}"#))),
+            "errs" => Some(seen.error(&format!(r#"{{"code":1,"message":{text}}}"#))),
+            "works" => Some(seen.result(&format!(r#"{{"content":[{block}]}}"#))),
+            _ => None,
+        }
+    }))
+    .await;
+    let servers = servers(&peer.url(), "");
+    let declared = json::parse(r#"{"properties":{"key":{},"said":{},"deep":{}}}"#).unwrap();
+    let declared = declared.as_object().unwrap().clone();
+    let (key, deep) = (Value::from("page-\"canary"), json::parse(r#"{"a":["deep-canary"]}"#).unwrap());
+    let call = |tool: &str| {
+        let visible = VisibleSchema::as_given(&Object::new());
+        let arguments = CheckedArgs::read(r#"{"said":"by the model"}"#, &visible, &Patterns).unwrap();
+        let value = |name: &str| match name {
+            "key" => Some(&key),
+            "deep" => Some(&deep),
+            _ => None,
+        };
+        ToolRequest { arguments: arguments.inject(&declared, value).unwrap(), ..request(tool, "{}") }
+    };
+    for tool in ["fails", "errs"] {
+        let outcome = servers.call(&caller("one"), &call(tool)).await;
+        let expected = r#"{"said":"by the MODEL","key":"•••","deep":{"a":["•••"]}}"#;
+        assert_eq!(outcome, failed(expected), "{tool}");
+    }
+    let ToolOutcome::Done { content, .. } = servers.call(&caller("one"), &call("works")).await else {
+        panic!("it works")
+    };
+    assert!(content.contains("deep-canary"), "{content}");
+    servers.close().await;
 }
 
 #[tokio::test]

@@ -133,14 +133,33 @@ async fn servers_that_do_not_speak_the_protocol() {
 }
 
 #[tokio::test]
-async fn a_server_that_ignores_the_new_revision_is_asked_for_the_old_one() {
-    let answer = legacy(|_| None);
-    let peer = Peer::start(move |seen: &Seen| match seen.is("server/discover") {
-        true => Reply::silence(),
-        false => answer(seen),
-    })
-    .await;
-    let servers = servers(&peer.url(), "connect_timeout='1s'");
-    assert_eq!(servers.call(&caller("one"), &request("echo", "{}")).await, done("ok"));
-    servers.close().await;
+async fn a_server_that_does_not_know_the_new_revision_is_asked_for_the_old_one() {
+    for reply in [
+        Reply::silence(),
+        Reply::accepted(),
+        Reply::json(200, r#"{"jsonrpc":"2.0","id":0,"result":{}}"#),
+        Reply::json(200, r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"?"}}"#),
+        Reply::json(400, r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32000,"message":"?"}}"#),
+        Reply::json(400, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"?"}}"#),
+        Reply::plain(404, "text/html", "?"),
+        Reply::plain(405, "text/plain", "?"),
+        Reply::plain(500, "text/plain", "?"),
+        Reply::plain(200, "text/html", "?"),
+        Reply::plain(
+            200,
+            "text/event-stream",
+            "data: {\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-32601,\"message\":\"?\"}}\n\n",
+        ),
+    ] {
+        let shown = format!("{reply:?}");
+        let answer = legacy(|_| None);
+        let peer = Peer::start(move |seen: &Seen| match seen.is("server/discover") {
+            true => reply.clone(),
+            false => answer(seen),
+        })
+        .await;
+        let servers = servers(&peer.url(), "connect_timeout='1s'");
+        assert_eq!(servers.call(&caller("one"), &request("echo", "{}")).await, done("ok"), "{shown}");
+        servers.close().await;
+    }
 }

@@ -1,0 +1,75 @@
+// MCP servers nobody in this project wrote, each on a free loopback port.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+
+import { npmProgram, pythonProgram, ROOT } from './paths.mjs';
+import { freePort } from './ports.mjs';
+import { Program } from './process.mjs';
+
+/** The reference server of revision 2025-11-25: 13 tools, sessions, answers as event streams. */
+export async function everything() {
+  const port = await freePort();
+  // One of its tools prints its environment: it gets an empty one.
+  const program = new Program(npmProgram('mcp-server-everything'), ['streamableHttp'], { env: { PORT: String(port), HOME: '/' } });
+  const url = `http://127.0.0.1:${port}/mcp`;
+  await program.answers(url);
+  return { url, stop: () => program.stop('SIGKILL') };
+}
+
+/** A fastmcp server that keeps the headers of every request in a file. */
+export async function headersServer() {
+  const folder = await mkdtemp(join(tmpdir(), 'mindset-mcp-'));
+  const file = join(folder, 'seen.jsonl');
+  const port = await freePort();
+  const script = join(ROOT, 'tests/support/mcp_headers.py');
+  const program = new Program(pythonProgram('python'), [script, String(port), file]);
+  const url = `http://127.0.0.1:${port}/mcp`;
+  await program.answers(url);
+  return {
+    url,
+    /** What was recorded since the runtime began to talk to it. */
+    async seen() {
+      const lines = (await readFile(file, 'utf8')).split('\n').filter(Boolean).map((line) => JSON.parse(line));
+      return lines.filter((line) => line.headers['user-agent'] !== 'node');
+    },
+    async stop() {
+      await program.stop('SIGKILL');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A server of the revision 2026-07-28 that knows no other. */
+export async function modern() {
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'modern', version: '1.0.0' });
+    const inputSchema = z.object({ a: z.number(), b: z.number() });
+    server.registerTool('sum', { title: 'Sum', description: 'Adds two numbers.', inputSchema, outputSchema: z.object({ sum: z.number() }) }, async ({ a, b }) => ({
+      content: [{ type: 'text', text: JSON.stringify({ sum: a + b }) }],
+      structuredContent: { sum: a + b },
+    }));
+    return server;
+  }, { legacy: 'reject' });
+  const requests = [];
+  const node = toNodeHandler(handler);
+  const server = createServer((request, response) => {
+    requests.push({ method: request.method, headers: request.headers });
+    node(request, response);
+  });
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  return {
+    url: `http://127.0.0.1:${server.address().port}/mcp`,
+    requests,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => { server.close(resolve); });
+    },
+  };
+}
