@@ -228,7 +228,7 @@ async fn an_error_does_not_recite_what_the_page_supplied() {
     let declared = declared.as_object().unwrap().clone();
     let (key, deep) = (Value::from("page-\"canary"), json::parse(r#"{"a":["deep-canary"]}"#).unwrap());
     let call = |tool: &str| {
-        let visible = VisibleSchema::as_given(&Object::new());
+        let visible = VisibleSchema::strip(&Object::new(), |_| false);
         let arguments = CheckedArgs::read(r#"{"said":"by the model"}"#, &visible, &Patterns).unwrap();
         let value = |name: &str| match name {
             "key" => Some(&key),
