@@ -270,5 +270,9 @@ async fn shutting_down_does_not_wait_for_a_tool() {
     let reading = tokio::spawn(events(run));
     assert!(server.stop().await < Duration::from_secs(5));
     let told = reading.await.unwrap();
-    assert_eq!(kind(last(&told)), "RUN_ERROR", "{told:?}");
+    let end = last(&told);
+    let mindset = end.get("metadata").and_then(|m| m.get("mindset")).unwrap();
+    assert_eq!((kind(end), mindset.str("reason")), ("RUN_ERROR", Some("interrupted")), "{told:?}");
+    let effects = mindset.get("effects").and_then(Value::as_array).unwrap();
+    assert_eq!(effects[0].str("outcome"), Some("unknown"), "it may have acted");
 }

@@ -63,6 +63,22 @@ impl Run {
         }
     }
 
+    /// The runtime goes down. What was said stays.
+    pub(super) fn shut_down(&mut self, state: State, message: String, now: Millis) {
+        let failure = ModelFailure { reason: Reason::Interrupted, message, retryable: true };
+        match state {
+            State::Model(answer) => {
+                self.output(Output::AbortModel);
+                self.model_failed(&answer, failure, now);
+            }
+            State::Tools(step) => {
+                self.abort_tools(step, "The server was shut down before the result came.", now);
+                self.fail(failure, ErrorCode::ServerError, now);
+            }
+            State::Over => {}
+        }
+    }
+
     /// The runtime cannot go on.
     pub(super) fn give_up(&mut self, state: State, error: ErrorInfo, now: Millis) {
         let ErrorInfo { code, message, retryable, .. } = error;

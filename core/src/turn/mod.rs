@@ -100,8 +100,10 @@ pub enum Input {
     Passthrough(Passthrough),
     /// Someone stops the run.
     Cancel,
-    /// The runtime is shutting down, or something of it failed: end the run with
-    /// this error.
+    /// The runtime is shutting down: end the run as interrupted, with what it has. The
+    /// text is for people.
+    Shutdown(String),
+    /// Something of the runtime failed: end the run with this error.
     Fail(crate::error::ErrorInfo),
     /// Time passed.
     Tick,

@@ -113,6 +113,7 @@ impl Run {
                 self.tool_done(step, &call_id, (outcome, duration), now);
             }
             (state, Input::Cancel) => self.cut(state, ending::Cut::Cancelled, now),
+            (state, Input::Shutdown(message)) => self.shut_down(state, message, now),
             (state, Input::Fail(error)) => self.give_up(state, error, now),
             (state, Input::Tick) if now >= self.deadline => {
                 let bound = Bound { reason: BoundReason::Deadline, limit: self.agent.bounds.deadline };

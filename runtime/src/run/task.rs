@@ -104,10 +104,9 @@ impl Task {
             Some(command) = self.start.inbox.recv() => match command {
                 Command::Cancel => Input::Cancel,
                 Command::Passthrough(values) => Input::Passthrough(values),
-                // What was said so far stays, as when the model breaks off.
-                Command::Shutdown => {
-                    Input::Model(broken_off("The server was shut down during the answer. Send the message again."))
-                }
+                Command::Shutdown => Input::Shutdown(
+                    "The server was shut down during the answer. Send the message again.".to_owned(),
+                ),
             },
             () = until(due) => Input::Tick,
         }
