@@ -48,7 +48,7 @@ impl Answer {
     pub(super) fn message(&self, id: &str, call: &str) -> Value {
         let mut message = stream::answer(id, &self.content, call);
         if let (Value::Object(message), true) = (&mut message, self.failed) {
-            message.insert("error", &self.content);
+            message.insert("error", fault::said(&self.content));
         }
         message
     }

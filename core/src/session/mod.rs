@@ -19,6 +19,7 @@ mod offer;
 mod open;
 mod outbox;
 mod output;
+mod question;
 mod queue;
 mod request;
 mod server_tool;

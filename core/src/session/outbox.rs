@@ -2,7 +2,7 @@
 //! were asked for, so that only changes are told.
 
 use super::request::Request;
-use super::{DomEvent, FetchId, Output, SendId, TurnResult};
+use super::{DomEvent, FetchId, Output, SendId, ToolRunId, TurnResult};
 use crate::event::RuntimeEvent;
 use crate::view::{Activity, Notice, Patch};
 
@@ -87,6 +87,20 @@ impl Outbox {
             }
         }
         self.queue = rest;
+    }
+
+    /// Takes a handler back that nobody has run yet; whether it was there.
+    pub(super) fn withdraw(&mut self, run: ToolRunId) -> bool {
+        let (mut rest, mut found) = (Vec::new(), false);
+        while let Some(output) = self.next() {
+            let it = matches!(&output, Output::RunTool(queued) if queued.id == run);
+            found |= it;
+            if !it {
+                rest.push(output);
+            }
+        }
+        self.queue = rest;
+        found
     }
 
     /// What is known of the panel besides its rows.

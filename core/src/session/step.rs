@@ -1,14 +1,15 @@
 //! The calls that a run left to the page: asked about, run at the same time, and all
 //! answered by the next run.
 
-use super::call::{Answer, Call, Stage, details};
+use super::call::{Answer, Call, Stage};
+use super::question::NOBODY;
 use super::state::{Phase, State, Turn};
 use super::stream::Stream;
 use super::{Confirm, Output, Protocol, Session, ToolRun, ToolRunId, fault};
 use crate::event::{Decision, RuntimeEvent, ToolSource};
 use crate::json::{Value, concat, digits};
 use crate::passthrough::FullArgs;
-use crate::view::{Activity, Patch, ToolState};
+use crate::view::{Activity, ToolState};
 use crate::{Millis, result};
 
 /// The calls of one run.
@@ -18,9 +19,9 @@ pub(super) struct Step {
     pub(super) said: Vec<Value>,
 }
 
-/// Why a call is not run.
-const NOBODY: &str =
-    "The call was not run: it needs a person's consent, and nobody could be asked. Go on without it.";
+/// Bytes of all results of a step, so that one request holds them with every character
+/// escaped.
+const MAX_RESULTS: usize = 3 * 1024 * 1024;
 
 /// Why nobody waits for a call any more.
 const STOPPED: &str = "The person stopped the turn before this call was run.";
@@ -51,7 +52,7 @@ impl Session {
     }
 
     /// The turn waits for the calls, or goes on when all are answered.
-    fn step_on(&mut self, turn: Box<Turn>, step: Box<Step>, now: Millis) {
+    pub(super) fn step_on(&mut self, turn: Box<Turn>, step: Box<Step>, now: Millis) {
         let (mut open, mut asks) = (false, false);
         for call in &step.calls {
             open |= !matches!(call.stage, Stage::Answered(_));
@@ -94,28 +95,8 @@ impl Session {
         }
     }
 
-    /// Asks the person.
-    fn ask(&mut self, call: &Call, sentence: String, arguments: FullArgs) -> Stage {
-        let blank = sentence.chars().all(char::is_whitespace);
-        let question =
-            if blank { concat(&["May the agent use `", &call.name, "`?"]) } else { fault::said(&sentence) };
-        let request_id = self.ids.next_id();
-        let masked = arguments.masked();
-        self.tool_line(&call.id, ToolState::Asking, self.running_label(&call.name));
-        let (id, text) = (request_id.clone(), question.clone());
-        self.out.patch(Patch::AddQuestion { id, text, details: details(&masked) });
-        self.out.runtime(RuntimeEvent::PermissionRequested {
-            request_id: request_id.clone(),
-            tool_call_id: call.id.clone(),
-            tool_name: call.name.clone(),
-            reason: question.clone(),
-            tool_input: Some(masked),
-        });
-        Stage::Asking { request_id, question, arguments }
-    }
-
     /// Runs the handler.
-    fn run_tool(&mut self, call: &Call, arguments: FullArgs, now: Millis) -> Stage {
+    pub(super) fn run_tool(&mut self, call: &Call, arguments: FullArgs, now: Millis) -> Stage {
         let Some(tool) = self.channels.tool(&call.name) else {
             let why = "The call was not run: the page has taken the tool back. Answer without it.";
             return self.not_run(call, why.to_owned(), ToolState::Failed);
@@ -135,13 +116,13 @@ impl Session {
     }
 
     /// What the page says a tool does while it runs, or the tool's name.
-    fn running_label(&self, name: &str) -> String {
+    pub(super) fn running_label(&self, name: &str) -> String {
         let running = self.channels.tool(name).and_then(|tool| tool.running.clone());
         running.unwrap_or_else(|| name.to_owned())
     }
 
     /// The call ends before it has begun.
-    fn not_run(&mut self, call: &Call, why: String, state: ToolState) -> Stage {
+    pub(super) fn not_run(&mut self, call: &Call, why: String, state: ToolState) -> Stage {
         let why = result::cut(&why, result::MAX_BYTES);
         self.tool_line(&call.id, state, self.running_label(&call.name));
         self.tool_end(call, Err(&why), 0);
@@ -180,7 +161,7 @@ impl Session {
     }
 
     /// Takes the calls of the turn out, if it waits for some.
-    fn take_step(&mut self) -> Option<(Box<Turn>, Box<Step>)> {
+    pub(super) fn take_step(&mut self) -> Option<(Box<Turn>, Box<Step>)> {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Running(running) => match running.phase {
                 Phase::Calling(step) => return Some((running.turn, step)),
@@ -194,89 +175,21 @@ impl Session {
     /// A handler has come to its end.
     pub(super) fn handle_tool_done(&mut self, id: ToolRunId, result: Result<String, String>, now: Millis) {
         let Some((mut turn, mut step)) = self.take_step() else { return };
+        let room = (MAX_RESULTS / step.calls.len().max(1)).min(result::MAX_BYTES);
         if let Some(call) = step.calls.iter_mut().find(|call| call.run == id)
             && let Stage::Running { since, .. } = call.stage
         {
             let answer = match result {
                 Ok(text) if text.is_empty() => Answer { content: "null".to_owned(), failed: false },
-                Ok(text) => Answer { content: result::cut(&text, result::MAX_BYTES), failed: false },
+                Ok(text) => Answer { content: result::cut(&text, room), failed: false },
                 Err(why) if why.chars().all(char::is_whitespace) => {
                     Answer::failed("The tool failed and did not say why.".to_owned())
                 }
-                Err(why) => Answer::failed(result::cut(&why, result::MAX_BYTES)),
+                Err(why) => Answer::failed(result::cut(&why, room)),
             };
             call.stage = self.ran(&mut turn, call, answer, now.saturating_sub(since));
         }
         self.step_on(turn, step, now);
-    }
-
-    /// The page's function has said what to ask.
-    pub(super) fn handle_sentence(&mut self, id: ToolRunId, sentence: Result<String, String>, now: Millis) {
-        let Some((turn, mut step)) = self.take_step() else { return };
-        if let Some(call) = step.calls.iter_mut().find(|call| call.run == id)
-            && let Stage::Wording(arguments) = &call.stage
-        {
-            let arguments = arguments.clone();
-            call.stage = match sentence {
-                Ok(sentence) => self.ask(call, sentence, arguments),
-                Err(why) => {
-                    let why = concat(&[
-                        "The call was not run: the page could not say what to ask the person (",
-                        &why,
-                        "). Go on without it.",
-                    ]);
-                    self.not_run(call, why, ToolState::Failed)
-                }
-            };
-        }
-        self.step_on(turn, step, now);
-    }
-
-    /// The panel was drawn or taken away; with it go the questions.
-    pub(super) fn handle_can_ask(&mut self, can_ask: bool, now: Millis) {
-        self.config.can_ask = can_ask;
-        if can_ask {
-            return;
-        }
-        let Some((turn, mut step)) = self.take_step() else { return };
-        for call in &mut step.calls {
-            match &call.stage {
-                Stage::Asking { request_id, .. } => self.resolve(&request_id.clone(), Decision::Deny, true),
-                Stage::Wording(_) => {}
-                _ => continue,
-            }
-            call.stage = self.not_run(call, NOBODY.to_owned(), ToolState::Stopped);
-        }
-        self.step_on(turn, step, now);
-    }
-
-    /// A person has decided.
-    pub(super) fn handle_decision(&mut self, request: &str, decision: Decision, now: Millis) {
-        let Some((turn, mut step)) = self.take_step() else { return };
-        for call in &mut step.calls {
-            let Stage::Asking { request_id, arguments, .. } = &call.stage else { continue };
-            if request_id == request {
-                let arguments = arguments.clone();
-                self.resolve(request, decision, true);
-                call.stage = match decision {
-                    Decision::AllowOnce => self.run_tool(call, arguments, now),
-                    Decision::Deny => {
-                        let why = "The call was not run: the person did not allow it. Go on without it.";
-                        self.not_run(call, why.to_owned(), ToolState::Stopped)
-                    }
-                };
-                break;
-            }
-        }
-        self.step_on(turn, step, now);
-    }
-
-    fn resolve(&mut self, request: &str, decision: Decision, drawn: bool) {
-        let id = request.to_owned();
-        if drawn {
-            self.out.patch(Patch::RemoveQuestion { id: id.clone() });
-        }
-        self.out.runtime(RuntimeEvent::PermissionResolved { request_id: id, decision });
     }
 
     /// Handlers have taken too long.
@@ -307,6 +220,8 @@ impl Session {
                     self.resolve(request_id, Decision::Deny, drawn);
                     (STOPPED, 0)
                 }
+                // A listener of its beginning was faster.
+                Stage::Running { .. } if self.out.withdraw(call.run) => (STOPPED, 0),
                 Stage::Running { since, .. } => {
                     self.out.push(Output::AbortTool(call.run));
                     if !self.channels.tool(&call.name).is_some_and(|tool| tool.read_only) {

@@ -126,6 +126,23 @@ fn stop_leaves_a_peer_with_an_answer_for_every_call() {
 }
 
 #[test]
+fn a_listener_of_the_beginning_may_stop_it() {
+    let mut bench = peer();
+    bench.head(200, "text/event-stream");
+    let (fetch, now) = (bench.fetch(), bench.now);
+    let events: String =
+        calling(&[("c1", "look", "{}")]).iter().map(|event| format!("data: {event}\n\n")).collect();
+    bench.session.handle(Input::Bytes { fetch, bytes: events.as_bytes() }, now).unwrap();
+    // `tool_start` is told, the handler has not begun.
+    bench.input(Input::Stop);
+    assert!(runs(&bench).is_empty());
+    assert!(!bench.out.iter().any(|output| matches!(output, Output::AbortTool(_))));
+    assert!(bench.run_error().effects.is_empty());
+    bench.send(2, "next");
+    assert!(answers(&bench)[0].contains("before this call was run"), "{:?}", answers(&bench));
+}
+
+#[test]
 fn reading_is_no_effect() {
     let mut bench = Bench::agui();
     let look = PageTool { read_only: true, ..tool("look", "") };
