@@ -17,6 +17,30 @@ mkdirSync(SCREENSHOTS, { recursive: true });
 
 const ANSWER = 'Yes: every order over 40 € is sent free of charge.\n\nShall I look up an order for you?';
 
+const SOURCES = [
+  { marker: '[1]', title: 'Leave policy', url: 'https://hr.example/leave' },
+  { marker: '[2]', title: 'A long title of a document about carrying leave over into the next year, with exceptions', url: 'https://hr.example/carry' },
+  { marker: '[3]', title: 'Handbook, printed' },
+];
+
+/** Tools that end, fail, run on and ask. */
+function pageTools(host) {
+  return host.run(() => {
+    const agent = document.getElementById('agent');
+    const tool = (name, runningDescription, handler, more) => ({ name, description: name, runningDescription, handler, ...more });
+    agent.setPassthroughParams({ 'profile.employee_id': 'EMP-4821' });
+    agent.setPageTools([
+      tool('policy', 'Looking up the leave policy…', () => 'found', { completedDescription: 'Looked up the leave policy' }),
+      tool('calendar', 'Reading your calendar', () => { throw new Error('not shared'); }),
+      tool('form', 'Sending the form…', () => new Promise(() => {})),
+      tool('profile', 'Update the profile', () => 'ok', {
+        confirm: 'Set the status of Sarah Chen to “On leave” from Monday?',
+        parameters: { type: 'object', properties: { employee_id: { type: 'string' } } },
+      }),
+    ]);
+  });
+}
+
 const STATES = {
   async empty() {},
   async conversation(host) {
@@ -35,6 +59,31 @@ const STATES = {
     await host.start('Is delivery free?');
     await s.runtime.nextRun();
     await host.panel.stopButton.waitFor();
+  },
+  async tools(host) {
+    await pageTools(host);
+    s.runtime.onRun = (run) => (run.results.length < 3
+      ? run.start().say('I look it up first.').endMessage().calls(['policy'], ['calendar'], ['form'])
+      : run.start());
+    await host.start('Am I on leave?');
+    await host.panel.shows('Sending the form…');
+    await host.panel.shows('Looked up the leave policy');
+  },
+  async question(host) {
+    await pageTools(host);
+    s.runtime.asksFor([['policy'], ['profile', { status: 'on_leave', from: '2026-12-07', note: 'Back in two weeks. '.repeat(12) }]]);
+    await host.start('Set my status to on leave from Monday');
+    await host.panel.allowButton.waitFor();
+    await host.panel.shows('Looked up the leave policy');
+  },
+  async sources(host) {
+    s.runtime.onRun = (run) => {
+      run.start().say('Unused days move to the next year [1] until the end of March [2].');
+      run.event({ type: 'CUSTOM', name: 'mindset.citations', value: { messageId: run.messageId, items: SOURCES } });
+      run.finish();
+    };
+    await host.send('What happens to my days?');
+    await host.panel.shows('Leave policy');
   },
   async error(host) {
     s.runtime.onRun = (run) => { run.start().say('Yes: ev'); run.end(); };
@@ -76,6 +125,35 @@ for (const [screen, context] of Object.entries(SCREENS)) {
     });
   }
 }
+
+test('sources are links that give nothing away, and only where they lead to the web', async () => {
+  const host = await s.ready();
+  await STATES.sources(host);
+  const links = await host.panel.host.getByRole('link').evaluateAll((all) => all.map((a) => [a.textContent, a.href, a.rel, a.target]));
+  assert.deepEqual(links, [
+    ['1Leave policy (opens in a new tab)', 'https://hr.example/leave', 'noopener noreferrer', '_blank'],
+    [`2${SOURCES[1].title} (opens in a new tab)`, 'https://hr.example/carry', 'noopener noreferrer', '_blank'],
+  ]);
+  await host.panel.host.getByRole('list', { name: 'Sources' }).waitFor();
+  SOURCES.push({ marker: '[4]', title: '<b>x</b>', url: 'javascript:alert(1)' }, { marker: '[5]', title: 'data', url: 'data:text/html,x' });
+  await STATES.sources(host);
+  SOURCES.length = 3;
+  await host.panel.shows('<b>x</b>');
+  assert.equal(await host.panel.host.getByRole('link').count(), 4);
+  const announcer = host.panel.host.locator('[role="status"][aria-live="polite"]').first();
+  assert.match(await announcer.textContent(), /^Unused days[^<]*March \[2\]\.$/);
+});
+
+test('at twice the text size the question is whole and its buttons are in reach', async () => {
+  const host = await s.ready({ context: { viewport: { width: 500, height: 360 } }, head: '<style>mindset-agent { --mindset-font-size: 30px }</style>' });
+  await STATES.question(host);
+  await host.panel.allowButton.scrollIntoViewIfNeeded();
+  await host.page.screenshot({ path: join(SCREENSHOTS, 'panel-question-zoom.png') });
+  const overflow = await host.panel.log.evaluate((log) => log.scrollWidth - log.clientWidth);
+  assert.ok(overflow <= 0, `the transcript scrolls sideways by ${overflow} px`);
+  await host.panel.allowButton.click();
+  assert.equal((await host.late()).status, 'finished');
+});
 
 test('a very long word does not make the panel scroll sideways', async () => {
   const host = await s.ready({ context: { viewport: { width: 360, height: 640 } } });
@@ -120,8 +198,12 @@ test('who spoke is said, not only painted', async () => {
 test('a person who asked for less motion gets none', async () => {
   const host = await s.ready({ context: { reducedMotion: 'reduce' } });
   await STATES.waiting(host);
-  const moving = await host.run(() => document.getElementById('agent').shadowRoot.getAnimations().filter((a) => a.playState === 'running').length);
-  assert.equal(moving, 0);
+  const still = await s.ready({ context: { reducedMotion: 'reduce' } });
+  await STATES.tools(still);
+  for (const page of [host, still]) {
+    const moving = await page.run(() => document.getElementById('agent').shadowRoot.getAnimations().filter((a) => a.playState === 'running').length);
+    assert.equal(moving, 0);
+  }
 });
 
 test('forced colours keep the composer visible', async () => {
@@ -129,5 +211,8 @@ test('forced colours keep the composer visible', async () => {
   await STATES.conversation(host);
   await host.page.screenshot({ path: join(SCREENSHOTS, 'panel-conversation-forced-colors.png') });
   assert.equal(await host.panel.input.isVisible(), true);
+  assert.deepEqual(await axe(host), []);
+  await STATES.question(host);
+  await host.page.screenshot({ path: join(SCREENSHOTS, 'panel-question-forced-colors.png') });
   assert.deepEqual(await axe(host), []);
 });

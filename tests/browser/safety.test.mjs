@@ -60,6 +60,20 @@ test('the whole chat works under a strict policy with Trusted Types, with no vio
   s.runtime.onRun = (run) => run.start().say('Fine now.').finish();
   await host.panel.retryButton.click();
   await host.panel.shows('Fine now.');
+  await host.run(() => {
+    const agent = document.getElementById('agent');
+    agent.setSituationalAwareness({ page: 'strict' });
+    agent.setPassthroughParams({ 'ask.token': 'x' });
+    agent.setPageTools([{ name: 'ask', description: 'd', confirm: true, handler: () => '<b>', parameters: { type: 'object', properties: { token: {}, code: { pattern: '^[a-z]+$' } } } }]);
+  });
+  s.runtime.onRun = (run) => {
+    if (!run.results.length) return run.start().calls(['ask', { code: 'abc' }]);
+    run.start().say('Asked [1].').event({ type: 'CUSTOM', name: 'mindset.citations', value: { messageId: run.messageId, items: [{ marker: '[1]', title: 'T', url: 'https://x.example/' }] } });
+    run.finish();
+  };
+  await host.start('ask me');
+  await host.panel.allowButton.click();
+  await host.panel.host.getByRole('link').waitFor();
   assert.deepEqual(await violations(host), []);
   assert.deepEqual(await host.errors(), []);
   const styled = await host.panel.input.evaluate((e) => getComputedStyle(e.getRootNode().host).display);
