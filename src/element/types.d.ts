@@ -59,6 +59,8 @@ export interface InitConfig {
   fetchAuthentication?: () => TokenAnswer | Promise<TokenAnswer>;
   /** The newer form of `fetchAuthentication`. Give one of the two. */
   getSession?: () => SessionAnswer | Promise<SessionAnswer>;
+  /** Raises the limit of situational awareness from 10,000 to 20,000 characters. */
+  extendedSituationalAwareness?: boolean;
   /** Gets every `mindset:error` of the page. */
   onError?: (error: ErrorDetail) => void;
   /** Time constants in milliseconds, for tests. */
@@ -82,6 +84,46 @@ export function init(config: InitConfig): Promise<void>;
 
 /** The version of this package. */
 export const version: string;
+
+/** Data that JSON can hold. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined };
+
+/** A function of the page that the agent may call. */
+export interface PageTool<Args = any> {
+  /** 1 to 64 letters, digits, `_` or `-`; unique in the list. */
+  name: string;
+  /** What the model is told it does. */
+  description: string;
+  /** JSON Schema 2020-12 of the arguments, an object schema. Default: none. */
+  parameters?: object;
+  /** Runs in the page. What it gives, the model gets as JSON; what it throws, as an error with its message. */
+  handler(args: Args, context: PageToolContext): unknown;
+  /** What people read while it runs. Default: the name. */
+  runningDescription?: string;
+  /** What people read when it is done. */
+  completedDescription?: string;
+  /** It changes nothing. */
+  readOnly?: boolean;
+  /** Asks the person first: with a sentence of the element's, with this one, or with what the function says. */
+  confirm?: boolean | string | ((args: Args) => string | Promise<string>);
+  /** How long the handler may take, in milliseconds. Default: 60,000. */
+  timeoutMs?: number;
+}
+
+export interface PageToolContext {
+  /** Aborted when nobody waits any more: a time-out, or the turn was stopped. */
+  readonly signal: AbortSignal;
+  readonly toolCallId: string;
+  readonly conversationId: string;
+}
+
+/** A source that an answer names. */
+export interface Citation {
+  /** As it stands in the answer, for example `[1]`. */
+  readonly marker: string;
+  readonly title: string;
+  readonly url?: string;
+}
 
 export interface SendOptions {
   /** Hides the message, not the answer. */
@@ -112,6 +154,7 @@ export interface Message {
   readonly content: string;
   readonly createdAt?: string;
   readonly status?: 'stopped' | 'interrupted' | 'error';
+  readonly citations?: readonly Citation[];
 }
 
 export interface TextDelta {
@@ -129,9 +172,33 @@ export interface Complete {
   readonly usage?: unknown;
 }
 
+/** A tool really runs. */
+export interface ToolStart {
+  readonly type: 'tool_start';
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly source: 'page' | 'mcp' | 'builtin';
+  /** The MCP server. */
+  readonly server?: string;
+  readonly description?: string;
+}
+
+/** A call has ended. Its result is for the model only. */
+export interface ToolEnd {
+  readonly type: 'tool_end';
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly ok: boolean;
+  readonly description?: string;
+  readonly error?: string;
+  readonly durationMs: number;
+}
+
 /** One thing that happened in a turn. New types may be added; ignore those you do not know. */
 export type RuntimeEvent =
   | TextDelta
+  | ToolStart
+  | ToolEnd
   | Complete
   | {
       readonly type: 'run_started';
@@ -141,7 +208,23 @@ export type RuntimeEvent =
       readonly disclosure?: string;
     }
   | { readonly type: 'thinking_delta'; readonly content: string }
-  | { readonly type: 'tool_announce'; readonly toolCallId: string; readonly toolName: string }
+  | {
+      readonly type: 'tool_announce';
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly description?: string;
+    }
+  | {
+      readonly type: 'permission_requested';
+      readonly requestId: string;
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly reason: string;
+      /** The arguments; pass-through values are named and masked. */
+      readonly toolInput?: Readonly<Record<string, unknown>>;
+    }
+  | { readonly type: 'permission_resolved'; readonly requestId: string; readonly decision: 'allowOnce' | 'deny' }
+  | { readonly type: 'citations'; readonly messageId: string; readonly items: readonly Citation[] }
   | {
       readonly type: 'run_error';
       readonly message: string;
@@ -169,6 +252,8 @@ export interface MindsetAgentEventMap {
   'mindset:agent-busy': CustomEvent<{ readonly runId: string }>;
   'mindset:runtime-event': CustomEvent<RuntimeEvent>;
   'mindset:text-delta': CustomEvent<TextDelta>;
+  'mindset:tool-start': CustomEvent<ToolStart>;
+  'mindset:tool-end': CustomEvent<ToolEnd>;
   'mindset:complete': CustomEvent<Complete>;
   'mindset:conversation': CustomEvent<{
     readonly conversationId: string;
@@ -193,6 +278,18 @@ export interface MindsetAgentElement extends HTMLElement {
   heading: string | null;
   /** `placeholder`: the hint in the empty text box. */
   placeholder: string | null;
+  /** `situational-awareness`: takes an object, or the JSON text of the attribute; reads the attribute. */
+  get situationalAwareness(): string | null;
+  set situationalAwareness(value: object | string | null | undefined);
+  /** `passthrough-params`: takes an object, or the JSON text of the attribute; reads the attribute. */
+  get passthroughParams(): string | null;
+  set passthroughParams(value: object | string | null | undefined);
+  /** What the person is looking at: read by the agent with every message from the next one on. `{}` clears. */
+  setSituationalAwareness(value: object): void;
+  /** Values for parameters of tools, which the model never sees: from the next tool call on. `{}` clears. */
+  setPassthroughParams(value: { readonly [key: string]: Json | undefined }): void;
+  /** The tools of the page, all of them. `[]` clears. Throws a `TypeError` with `code: 'invalid-config'`. */
+  setPageTools(tools: readonly PageTool[]): void;
   /** Sends a message. Throws a `MindsetError` with `busy` or `invalid-request`; the promise never rejects. */
   sendMessage(text: string, options?: SendOptions): Promise<TurnResult>;
   /** Sends a message when the agent is idle, in order. */

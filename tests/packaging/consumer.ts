@@ -1,7 +1,7 @@
 // A page written in TypeScript. Type-checked only; every `@ts-expect-error` is a
 // mistake that the types must catch.
 
-import { init, MindsetError } from 'mindset-agent';
+import { init, MindsetError, type PageTool } from 'mindset-agent';
 
 const ready: Promise<void> = init({
   appUid: 'acme',
@@ -67,3 +67,31 @@ void talk();
 
 // @ts-expect-error: a message is a text
 void element.sendMessage(7);
+
+const addToCart: PageTool<{ quantity: number }> = {
+  name: 'add_to_cart',
+  description: 'Adds to the cart',
+  parameters: { type: 'object', properties: { quantity: { type: 'number' } } },
+  confirm: ({ quantity }) => `Add ${quantity}?`,
+  async handler(args, { signal, toolCallId, conversationId }) {
+    const count: number = args.quantity;
+    return { count, aborted: signal.aborted, toolCallId, conversationId };
+  },
+};
+element.setPageTools([addToCart, { name: 'plain', description: 'd', handler: (args) => args.anything }]);
+element.setSituationalAwareness({ page: 'Orders' });
+element.setPassthroughParams({ 'orders.token': 'x', list: [1, null], gone: undefined });
+element.situationalAwareness = { page: 'Orders' };
+element.passthroughParams = null;
+const text: string | null = element.passthroughParams;
+void text;
+element.addEventListener('mindset:tool-end', (event) => {
+  const line: string = `${event.detail.toolName} ${event.detail.ok} ${event.detail.durationMs}`;
+  void line;
+});
+// @ts-expect-error: a tool needs a handler
+element.setPageTools([{ name: 'x', description: 'd' }]);
+// @ts-expect-error: a text is no object
+element.setSituationalAwareness('x');
+// @ts-expect-error: JSON holds no functions
+element.setPassthroughParams({ f: () => 1 });
