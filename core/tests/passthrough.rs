@@ -15,7 +15,7 @@ use mindset_core::object;
 use mindset_core::passthrough::{CheckedArgs, Passthrough, ToolName, VisibleSchema};
 use mindset_core::schema::Schema;
 use patterns::Plain;
-use schemas::{NAMES, arguments, json, named, schema};
+use schemas::{NAMES, arguments, json, key, named, schema, tool_names};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -141,7 +141,7 @@ fn stripped_schemas_in_full() {
         // Conditions whose meaning would turn.
         (
             r#"{"properties":{"key":{}},"if":{"required":["key"]},"then":{"properties":{"q":{}}},"not":{"required":["key","q"]},"oneOf":[{"required":["key"]},{"required":["q"]}]}"#,
-            r#"{"properties":{},"allOf":[{"anyOf":[{},{"required":["q"]}]},{"anyOf":[{"properties":{"q":{}}},true]}],"type":"object"}"#,
+            r#"{"properties":{},"allOf":[{"anyOf":[{},{"required":["q"]}]},{"anyOf":[{"allOf":[{},{"properties":{"q":{}}}]},true]}],"type":"object"}"#,
         ),
         // Circles end, and nobody follows a reference out of the document.
         (
@@ -176,32 +176,6 @@ fn hostile_schemas_end() {
         deep = object! { "allOf": vec![Value::Object(deep)] };
     }
     VisibleSchema::strip(&deep, |name| name == "key");
-}
-
-const TOOLS: [(&str, &str); 8] = [
-    ("s", "a"),
-    ("s", "a.b"),
-    ("t", "a"),
-    ("", "a"),
-    ("", "s.a"),
-    ("s.a", "b"),
-    ("t", "look at"),
-    ("s", "键"),
-];
-
-fn tool_names(dice: &mut Dice) -> Vec<ToolName<'static>> {
-    let tools = TOOLS.iter().filter(|_| !dice.once_in(3));
-    tools.map(|&(server, tool)| ToolName { server: (!server.is_empty()).then_some(server), tool }).collect()
-}
-
-fn key(dice: &mut Dice) -> String {
-    let parameter = dice.pick(&["key", "q", "n", "a.b", "b.key", "x"]);
-    let (server, tool) = dice.pick(&TOOLS);
-    match dice.below(3) {
-        0 => parameter.to_owned(),
-        1 => format!("{tool}.{parameter}"),
-        _ => format!("{server}.{tool}.{parameter}"),
-    }
 }
 
 /// What a key may be read as: the ways a tool can be written in front of it.

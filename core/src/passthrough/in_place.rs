@@ -12,7 +12,7 @@ pub(super) const MAX_PARTS: usize = 2_000;
 pub(super) const MAX_DEPTH: usize = 100;
 
 /// Every parameter that a schema declares.
-pub(super) fn declared_names(schema: &Object) -> Vec<String> {
+pub(crate) fn declared_names(schema: &Object) -> Vec<String> {
     let mut names = Names { names: Vec::new(), seen: Vec::new() };
     names.visit(schema, schema, 0);
     names.names

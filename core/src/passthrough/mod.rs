@@ -15,6 +15,7 @@ mod strip;
 
 pub(crate) use arguments::read;
 pub use arguments::{CheckedArgs, FullArgs, normalise};
+pub(crate) use in_place::declared_names;
 pub use strip::VisibleSchema;
 
 use std::fmt;

@@ -142,12 +142,15 @@ impl<'v> Strip<'v> {
             }
         }
         if turned {
-            // Which of the two holds is known to the tool alone.
-            let mut branches = Vec::new();
-            for keyword in ["then", "else"] {
-                branches.push(part.get(keyword).map_or(Value::Bool(true), |b| self.value(b, document)));
-            }
-            made.more.push(any_of(branches));
+            // Whether the condition holds is known to the tool alone.
+            let mut branch = |keywords: &[&str]| {
+                let mut parts = Vec::new();
+                for keyword in keywords {
+                    parts.extend(part.get(keyword).map(|part| self.value(part, document)));
+                }
+                all_of(parts)
+            };
+            made.more.push(any_of(vec![branch(&["if", "then"]), branch(&["else"])]));
         }
         self.path.pop();
         made.close()
@@ -336,6 +339,14 @@ fn as_copy(mut part: Object) -> Object {
         }
     }
     part
+}
+
+fn all_of(mut parts: Vec<Value>) -> Value {
+    match parts.len() {
+        0 => Value::Bool(true),
+        1 => parts.remove(0),
+        _ => keyword("allOf", Value::Array(parts)),
+    }
 }
 
 fn any_of(parts: Vec<Value>) -> Value {

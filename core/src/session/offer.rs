@@ -3,7 +3,7 @@
 use super::{PageTool, Refused};
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::json::{Object, Value, concat, digits};
-use crate::passthrough::VisibleSchema;
+use crate::passthrough::{VisibleSchema, declared_names};
 use crate::schema::{Pattern, Schema};
 
 /// Tools in the list.
@@ -42,8 +42,8 @@ impl Offered {
 
 /// Whether the tool declares the parameter.
 pub(super) fn declares(tool: &PageTool, parameter: &str) -> bool {
-    let properties = tool.parameters.as_ref().and_then(|schema| schema.get("properties"));
-    properties.is_some_and(|properties| properties.get(parameter).is_some())
+    let schema = tool.parameters.as_ref();
+    schema.is_some_and(|schema| declared_names(schema).iter().any(|name| name == parameter))
 }
 
 /// Whether a page may set these tools.

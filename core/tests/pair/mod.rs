@@ -59,6 +59,8 @@ enum Happening {
     Token { page: usize, token: String },
     /// The model says something.
     Model { run: String, call: u64, event: ModelEvent },
+    /// A tool of the server is done.
+    Tool(server::ToolDone),
     /// A stream is due for a sign of life.
     Ping { run: String },
 }
@@ -85,6 +87,8 @@ pub enum Effect {
     Send { page: usize, fetch: FetchId, part: Part },
     /// After `delay`.
     Model { delay: u64, run: String, call: u64, event: ModelEvent },
+    /// After `delay`.
+    Tool { delay: u64, done: server::ToolDone },
     /// After `delay`.
     Ping { delay: u64, run: String },
 }
@@ -298,6 +302,10 @@ impl Pair {
                 let effects = self.server.model_says(&run, call, event, self.now);
                 self.perform(effects);
             }
+            Happening::Tool(done) => {
+                let effects = self.server.tool_done(done, self.now);
+                self.perform(effects);
+            }
             Happening::Ping { run } => {
                 let effects = self.server.ping(&run);
                 self.perform(effects);
@@ -349,6 +357,7 @@ impl Pair {
                 Effect::Model { delay, run, call, event } => {
                     self.at(self.now + delay, Happening::Model { run, call, event });
                 }
+                Effect::Tool { delay, done } => self.at(self.now + delay, Happening::Tool(done)),
                 Effect::Ping { delay, run } => self.at(self.now + delay, Happening::Ping { run }),
             }
         }

@@ -2,6 +2,7 @@
 //! turn per run. It answers as the real one does.
 
 mod conversations;
+mod tools;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,7 +13,7 @@ use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::json::{Object, Value, parse};
 use mindset_core::session::{FetchFailure, FetchId, FetchPurpose, FetchRequest};
 use mindset_core::turn::{
-    Agent, Input, ModelEvent, Output, Ports, RunState, StoredMessage, StoredRole, Turn,
+    Agent, Input, ModelEvent, Output, Ports, RunState, StoredMessage, StoredRole, ToolRequest, Turn,
 };
 use mindset_core::{object, sse};
 
@@ -21,6 +22,7 @@ use super::network::{Network, Reader};
 use super::page::line;
 use super::patterns::Plain;
 use super::{Effect, Part};
+pub use tools::{Handler, ToolDone};
 
 /// Where the server lives.
 pub const BASE: &str = "https://runtime.example";
@@ -39,6 +41,12 @@ pub struct Server {
     pub agent: Agent,
     /// Tools every run is taken to bring.
     pub tools: Vec<Tool>,
+    /// What the agent's own tools do.
+    pub handler: Handler,
+    /// Calls of the agent's own tools, oldest first.
+    pub called: Vec<ToolRequest>,
+    /// Results that nobody waited for any more.
+    pub late: u32,
     /// Milliseconds between signs of life on a stream; 0 for none.
     pub ping: u64,
     /// Answers for the next requests of their purpose.
@@ -74,6 +82,8 @@ struct Run {
     seq: u64,
     /// Which model call runs; events of others come too late.
     call: u64,
+    /// How often its tools were dropped; results from before come too late.
+    aborted_tools: u64,
 }
 
 impl Server {
@@ -83,6 +93,9 @@ impl Server {
             model,
             agent,
             tools: Vec::new(),
+            handler: tools::echo(),
+            called: Vec::new(),
+            late: 0,
             ping: 15_000,
             canned: VecDeque::new(),
             tokens: BTreeSet::new(),
@@ -290,6 +303,7 @@ impl Server {
             order: Order::new(),
             seq: 0,
             call: 0,
+            aborted_tools: 0,
         };
         self.streams.push(Vec::new());
         match client {
@@ -355,7 +369,22 @@ impl Server {
                     }
                 }
                 Output::AbortModel => run.call += 1,
-                Output::CallTool(_) | Output::AbortTools => panic!("this server has no tools"),
+                Output::CallTool(request) => {
+                    let again = self.called.iter().any(|earlier| earlier.call_id == request.call_id);
+                    assert!(!again, "a call runs twice: {request:?}");
+                    if let Some((delay, outcome)) = (self.handler)(&request) {
+                        let done = ToolDone {
+                            run: id.to_owned(),
+                            epoch: run.aborted_tools,
+                            call_id: request.call_id.clone(),
+                            duration: delay,
+                            outcome,
+                        };
+                        out.push(Effect::Tool { delay, done });
+                    }
+                    self.called.push(request);
+                }
+                Output::AbortTools => run.aborted_tools += 1,
                 Output::Truncate { from } => {
                     let at = stored.iter().position(|m| m.id == from).expect("a stored message");
                     stored.truncate(at);

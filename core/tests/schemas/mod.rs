@@ -3,6 +3,7 @@
 
 use mindset_core::json::{Object, Value, parse};
 use mindset_core::object;
+use mindset_core::passthrough::ToolName;
 
 use super::dice::Dice;
 
@@ -135,6 +136,35 @@ pub fn schema(dice: &mut Dice) -> Object {
         out.insert("$id", "tool.json");
     }
     out
+}
+
+/// Servers, `""` for none, and tools.
+const TOOLS: [(&str, &str); 8] = [
+    ("s", "a"),
+    ("s", "a.b"),
+    ("t", "a"),
+    ("", "a"),
+    ("", "s.a"),
+    ("s.a", "b"),
+    ("t", "look at"),
+    ("s", "键"),
+];
+
+/// Tools whose names can be mistaken for each other's.
+pub fn tool_names(dice: &mut Dice) -> Vec<ToolName<'static>> {
+    let tools = TOOLS.iter().filter(|_| !dice.once_in(3));
+    tools.map(|&(server, tool)| ToolName { server: (!server.is_empty()).then_some(server), tool }).collect()
+}
+
+/// A key for one of their parameters, or for none.
+pub fn key(dice: &mut Dice) -> String {
+    let parameter = dice.pick(&["key", "q", "n", "a.b", "b.key", "x"]);
+    let (server, tool) = dice.pick(&TOOLS);
+    match dice.below(3) {
+        0 => parameter.to_owned(),
+        1 => format!("{tool}.{parameter}"),
+        _ => format!("{server}.{tool}.{parameter}"),
+    }
 }
 
 /// What a name is to a schema.
