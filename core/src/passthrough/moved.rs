@@ -11,45 +11,61 @@ pub(super) fn keep_targets(schema: &mut Object, declared: &Object, names: &[Stri
     for keyword in ["$id", "$schema", "$defs", "definitions"] {
         whole.remove(keyword);
     }
-    let mut left = vec![(String::new(), "whole", Value::Object(whole))];
+    let mut targets =
+        vec![Target { from: String::new(), name: "whole", part: Value::Object(whole), to: None }];
     if let Some(Value::Object(properties)) = declared.get("properties") {
         for name in names {
-            if let Some(target) = properties.get(name) {
-                left.push((concat(&["/properties/", &escaped(name)]), name, target.clone()));
+            if let Some(part) = properties.get(name) {
+                let from = concat(&["/properties/", &escaped(name)]);
+                targets.push(Target { from, name, part: part.clone(), to: None });
             }
         }
     }
-    loop {
-        let before = left.len();
-        // One that has moved may refer to another.
-        left.retain(|(pointer, name, target)| !keep_target(schema, target, (pointer, name)));
-        if left.len() == before {
-            return;
+    // One that has moved may refer to another.
+    let mut any = true;
+    while std::mem::take(&mut any) {
+        for target in &mut targets {
+            any |= target.keep(schema);
         }
     }
 }
 
-/// Keeps what stood at the pointer under a name; whether anything refers to it.
-fn keep_target(schema: &mut Object, target: &Value, (from, name): (&str, &str)) -> bool {
-    let mut key = name.to_owned();
-    while schema.get("$defs").is_some_and(|defs| defs.get(&key).is_some()) {
-        key.push('_');
-    }
-    let to = concat(&["#/$defs/", &escaped(&key)]);
-    if !redirect_members(schema, from, &to) {
-        return false;
-    }
-    let mut target = target.clone();
-    redirect(&mut target, from, &to);
-    match schema.get_mut("$defs") {
-        Some(Value::Object(defs)) => defs.insert(&key, target),
-        _ => {
-            let mut defs = Object::new();
-            defs.insert(&key, target);
-            schema.insert("$defs", defs);
+/// What may have to move.
+struct Target<'a> {
+    /// Where it stood.
+    from: String,
+    name: &'a str,
+    part: Value,
+    /// Where it has moved to.
+    to: Option<String>,
+}
+
+impl Target<'_> {
+    /// Makes what refers to its old place refer to the new one; whether anything did.
+    fn keep(&mut self, schema: &mut Object) -> bool {
+        if let Some(to) = &self.to {
+            return redirect_members(schema, &self.from, to);
         }
+        let mut key = self.name.to_owned();
+        while schema.get("$defs").is_some_and(|defs| defs.get(&key).is_some()) {
+            key.push('_');
+        }
+        let to = concat(&["#/$defs/", &escaped(&key)]);
+        if !redirect_members(schema, &self.from, &to) {
+            return false;
+        }
+        let part = std::mem::take(&mut self.part);
+        match schema.get_mut("$defs") {
+            Some(Value::Object(defs)) => defs.insert(&key, part),
+            _ => {
+                let mut defs = Object::new();
+                defs.insert(&key, part);
+                schema.insert("$defs", defs);
+            }
+        }
+        self.to = Some(to);
+        true
     }
-    true
 }
 
 /// Makes references to `from` and below (but for the root) lead to `to`; whether there were any.

@@ -80,6 +80,7 @@ impl Session {
 
     /// Ends the turn; the promise comes after idle, or before the next turn.
     pub(super) fn end_turn(&mut self, mut turn: Box<Turn>, ending: Ending, now: Millis) {
+        self.stop_lines();
         let mut result = self.result(&turn, TurnStatus::Finished);
         let send = turn.send;
         match ending {
