@@ -158,3 +158,102 @@ test('stop() against a foreign server ends the turn here', async () => {
     await host.close();
   }
 });
+
+/** A page with tools in front of the foreign server. `calls` are the model's, `[name, argument text]`. */
+async function withTools(use) {
+  const host = await Host.open(browser, `${pages.origin}/`);
+  try {
+    await host.saw('agent-idle');
+    await host.run(() => {
+      const tool = (name, handler, more) => ({ name, description: name, handler: (...all) => {
+        (window.ran ??= []).push(name);
+        return handler(...all);
+      }, ...more });
+      const object = (properties, required = []) => ({ type: 'object', properties, required });
+      document.getElementById('agent').setPassthroughParams({ 'update.employee_id': 'EMP "4821" \u{1F642}\u2028' });
+      document.getElementById('agent').setPageTools([
+        tool('echo', (args) => { window.got = args; return args; }),
+        tool('update', (args) => { window.got = args; return 'ok'; }, {
+          parameters: object({ employee_id: { type: 'string' }, status: { type: 'string' } }, ['employee_id', 'status']),
+        }),
+        tool('nothing', () => {}),
+        tool('throws', () => { throw 'no access'; }),
+        tool('cyclic', () => { const o = {}; o.self = o; return o; }),
+        tool('bigint', () => ({ n: 1n })),
+        tool('node', () => document.body),
+        tool('large', () => 'x'.repeat(10_000_000)),
+        tool('slow', () => new Promise((done) => setTimeout(done, 300, 'slow'))),
+        tool('never', () => new Promise(() => {}), { timeoutMs: 200 }),
+        tool('ask', () => 'asked', { confirm: 'May I?' }),
+        tool('pair', () => new Promise((done) => { (window.pair ??= []).push(done); if (window.pair.length === 2) window.pair.forEach((end, at) => end(at)); })),
+      ]);
+    });
+    await use(host, async (...calls) => {
+      const result = await host.send(`call ${JSON.stringify(calls)}`);
+      assert.equal(result.status, 'finished', JSON.stringify(result));
+      return JSON.parse(result.text);
+    });
+    assert.deepEqual(await host.errors(), []);
+  } finally {
+    await host.close();
+  }
+}
+
+test("page tools run through Pydantic AI's own route: every kind of handler has a definite result", async () => {
+  await withTools(async (host, call) => {
+    for (const [name, expected] of [
+      ['nothing', /^null$|^None$/], ['throws', /no access/], ['cyclic', /`result\.self` contains itself/], ['bigint', /`result\.n` is a BigInt/],
+      ['node', /HTMLBodyElement/], ['large', /of 10000002 bytes are shown/], ['slow', /^"?slow"?$/], ['never', /did not answer within/],
+    ]) {
+      const results = await call([name, '{}']);
+      assert.equal(results.length, 1, name);
+      assert.match(results[0], expected, name);
+    }
+    assert.deepEqual(await call(['pair', '{}'], ['pair', '{}']), ['0', '1']);
+    const ran = await host.run(() => window.ran);
+    assert.deepEqual(ran, ['nothing', 'throws', 'cyclic', 'bigint', 'node', 'large', 'slow', 'never', 'pair', 'pair'], 'each call ran once');
+  });
+});
+
+test('arguments reach the handler whole and plain, and pass-through values stay in the page', async () => {
+  await withTools(async (host, call) => {
+    const args = { filter: { tags: ['a', null], deep: [{}] }, none: null, text: 'é🙂', __proto__x: 1 };
+    assert.deepEqual(JSON.parse((await call(['echo', JSON.stringify(args)]))[0]), args);
+    assert.deepEqual(await host.run(() => window.got), args);
+    const schemas = JSON.parse((await host.send('tools')).text);
+    assert.deepEqual(Object.keys(schemas.update.properties), ['status']);
+    assert.deepEqual(schemas.update.required, ['status']);
+    await call(['update', '{"status":"on_leave","employee_id":"invented"}']);
+    assert.deepEqual(await host.run(() => window.got), { status: 'on_leave', employee_id: 'EMP "4821" \u{1F642}\u2028' });
+    assert.doesNotMatch(await host.page.content() + JSON.stringify(await host.events()) + python.output, /EMP "4821"/);
+    assert.deepEqual((await host.names()).filter((name) => name === 'error'), []);
+  });
+});
+
+test('a page tool that asks waits for the person, against a foreign server too', async () => {
+  await withTools(async (host) => {
+    await host.start('call [["ask","{}"]]');
+    await host.panel.allowButton.click();
+    assert.match((await host.late()).text, /asked/);
+    await host.start('call [["ask","{}"]]');
+    await host.panel.denyButton.click();
+    assert.match((await host.late(1)).text, /did not allow/);
+    assert.deepEqual(await host.run(() => window.ran), ['ask']);
+    assert.equal((await host.send('hello')).status, 'finished');
+  });
+});
+
+test('a key that no page tool takes is told when the first message goes out', async () => {
+  const host = await Host.open(browser, `${pages.origin}/`);
+  try {
+    await host.saw('agent-idle');
+    await host.run(() => document.getElementById('agent').setPassthroughParams({ 'nobody.takes': 'CANARY' }));
+    await host.send('hello');
+    const detail = await host.error();
+    assert.equal(detail.code, 'invalid-config');
+    assert.match(detail.message, /nobody\.takes/);
+    assert.doesNotMatch(JSON.stringify(detail), /CANARY/);
+  } finally {
+    await host.close();
+  }
+});

@@ -2,6 +2,7 @@
 scripted model. Run as `python pydantic_server.py PORT`; no key, no network."""
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator
 
@@ -9,8 +10,8 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
 from pydantic_ai import Agent
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, UserPromptPart
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 
@@ -20,9 +21,30 @@ def prompts(messages: list[ModelMessage]) -> list[str]:
     return [str(part.content) for part in parts if isinstance(part, UserPromptPart)]
 
 
-async def answer(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[str]:
-    """Repeats what was said, word by word; "slowly" leaves time to stop it."""
+def returns(messages: list[ModelMessage]) -> list[str]:
+    """What came back from the tools of the last step."""
+    last = messages[-1]
+    parts = last.parts if isinstance(last, ModelRequest) else []
+    return [part.model_response_str() for part in parts if isinstance(part, ToolReturnPart)]
+
+
+async def answer(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | dict[int, DeltaToolCall]]:
+    """Repeats what was said, word by word; "slowly" leaves time to stop it. "call [[name, args], ...]"
+    calls tools of the page, all at once, and then repeats their results; "tools" names them."""
     said = prompts(messages)
+    if results := returns(messages):
+        yield json.dumps(results)
+        return
+    if said[-1] == "tools":
+        yield json.dumps({tool.name: tool.parameters_json_schema for tool in info.function_tools})
+        return
+    if said[-1].startswith("call "):
+        for index, (name, args) in enumerate(json.loads(said[-1][5:])):
+            call_id = f"call-{len(messages)}-{index}"
+            yield {index: DeltaToolCall(name=name, json_args="", tool_call_id=call_id)}
+            for start in range(0, len(args), 7):
+                yield {index: DeltaToolCall(json_args=args[start : start + 7])}
+        return
     if said[-1] == "fail":
         raise RuntimeError("the scripted model was told to fail")
     for word in ["You ", "said ", f"{said[-1]!r}, ", f"message {len(said)}."]:
