@@ -107,7 +107,9 @@ fn options(mut args: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<
 fn log_to_stderr(level: LogLevel) {
     let others = level.filter().min(LevelFilter::WARN);
     let own = ["mindset_runtime", "mindset_core"].map(|target| (target, level.filter()));
-    let targets = Targets::new().with_default(others).with_targets(own);
+    // The MCP client quotes what servers say, also in warnings.
+    let silent = [("rmcp", LevelFilter::OFF)];
+    let targets = Targets::new().with_default(others).with_targets(own).with_targets(silent);
     let lines = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { everything, headersServer, modern } from '../support/mcp.mjs';
+import { everything, headersServer, modern, reciting } from '../support/mcp.mjs';
 import { Runtime } from '../support/runtime.mjs';
 import { callingModel, turnOf } from '../support/turns.mjs';
 
@@ -13,10 +13,12 @@ let models;
 let reference;
 let headers;
 let newest;
+let hostile;
 let runtime;
 
 before(async () => {
-  [models, reference, headers, newest] = await Promise.all([callingModel(), everything(), headersServer(), modern()]);
+  const peers = [callingModel(), everything(), headersServer(), modern(), reciting()];
+  [models, reference, headers, newest, hostile] = await Promise.all(peers);
   const server = (uid, url) => `
 [[apps.mcp_servers]]
 uid = "${uid}"
@@ -32,31 +34,39 @@ provider = "openai"
 model = "test"
 base_url = "${models.url}/v1"
 
+[server]
+log = "trace"
+
 [[apps]]
 uid = "firm"
 api_keys = ["backend-key"]
 origins = ["loopback"]
-${server('everything', reference.url)}${server('notes', headers.url)}${server('newest', newest.url)}
+${server('everything', reference.url)}${server('notes', headers.url)}${server('newest', newest.url)}${server('hostile', hostile.url)}
 [[apps.agents]]
 uid = "helper"
 model = "calling"
 mcp_servers = ["everything", "notes", "newest"]
+
+[[apps.agents]]
+uid = "brave"
+model = "calling"
+mcp_servers = ["hostile"]
 `,
     env: { TEST_MCP_KEY: KEY },
   });
 });
 after(async () => {
   await runtime?.stop();
-  await Promise.all([models, reference, headers, newest].map((peer) => peer?.stop()));
+  await Promise.all([models, reference, headers, newest, hostile].map((peer) => peer?.stop()));
 });
 
 /** A user with a session that has tags: the token and what agents are addressed by. */
-async function user(externalId, tags) {
+async function user(externalId, tags, agentUid = 'helper') {
   const backend = { 'x-api-key': 'backend-key' };
   const signed = await runtime.post('/api/v1/appuid/firm/sdkusers/auth', { externalId }, backend);
   const { authToken } = await signed.json();
-  if (!tags) return { token: authToken, agent: 'helper' };
-  const asked = { agentUid: 'helper', externalUserId: externalId, tags };
+  if (!tags) return { token: authToken, agent: agentUid };
+  const asked = { agentUid, externalUserId: externalId, tags };
   const made = await runtime.post('/api/v1/appuid/firm/agentsessions', asked, backend);
   assert.equal(made.status, 201, await made.clone().text());
   return { token: authToken, agent: (await made.json()).agentSessionUid };
@@ -127,6 +137,20 @@ test('no request to the model holds a header or a value that was passed through'
     }
   }
   assert.ok(!runtime.output.includes('canary') && !runtime.output.includes('EMP-'), runtime.output);
+});
+
+test('a server that recites its headers wherever it can tells neither model, page nor log', async () => {
+  models.clearRequests();
+  const calls = ['error', 'failure', 'success'].map((how) => ['hostile__recite', { how }]);
+  const { events, results } = await turn(await user('hostile-user', ['recited-tag'], 'brave'), calls);
+  for (const result of results) assert.match(result, /authorization=•••.*x-user-id=•••|x-user-id=•••.*authorization=•••/);
+  const offered = models.getRequests()[0].body.tools.map((tool) => tool.function.name);
+  assert.deepEqual(offered, ['hostile__recite']);
+  for (const [where, text] of [['model', models.getRequests()], ['page', events], ['log', runtime.output]]) {
+    for (const secret of ['mcp-key-canary', 'hostile-user', 'recited-tag']) {
+      assert.ok(!JSON.stringify(text).includes(secret), `${secret} in the ${where}: ${JSON.stringify(text)}`);
+    }
+  }
 });
 
 test('a server that is gone is said to be and the turn goes on', async () => {

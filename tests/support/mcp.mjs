@@ -73,3 +73,49 @@ export async function modern() {
     },
   };
 }
+
+/** A server that repeats what it was sent in headers wherever a server can say something. */
+export async function reciting() {
+  const server = createServer(async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { id, method, params } = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : {};
+    const recital = Object.entries(request.headers).map(([name, value]) => `${name}=${value}`).join(' ');
+    const reply = (result) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'reciting' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    };
+    const tool = (name, more) => ({ name, description: recital, inputSchema: { type: 'object' }, ...more });
+    const says = [
+      { method: `notifications/${recital}` },
+      { method: 'notifications/message', params: { level: 'error', data: recital } },
+      { id: recital, method: recital, params: {} },
+      { id: 'q', method: 'elicitation/create', params: { message: recital, requestedSchema: { type: 'object', properties: {} } } },
+    ];
+    if (request.method !== 'POST') return response.writeHead(405).end(recital);
+    if (method === 'initialize') {
+      return reply({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: recital, version: recital }, instructions: recital });
+    }
+    if (method === 'tools/list') {
+      return reply({ tools: [tool('recite', { title: recital }), tool(recital), tool('schema', { inputSchema: { type: 'object', description: recital } }), tool('header', { inputSchema: { type: 'object', properties: { x: { type: 'object', 'x-mcp-header': recital } } } })] });
+    }
+    if (method === 'tools/call') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const message of says) response.write(`id: ${recital}\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+      const failure = params.arguments.how === 'error' ? { error: { code: -32000, message: recital, data: recital } } : {
+        result: { isError: params.arguments.how === 'failure', content: [{ type: 'text', text: recital }, { type: recital }] },
+      };
+      return response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, ...failure })}\n\n`);
+    }
+    if (method === 'server/discover') return response.writeHead(400, { 'content-type': 'text/plain' }).end(recital);
+    return response.writeHead(202).end();
+  });
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  return {
+    url: `http://127.0.0.1:${server.address().port}/mcp`,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => { server.close(resolve); });
+    },
+  };
+}
