@@ -56,7 +56,9 @@ pub(super) fn check(tools: &[PageTool], patterns: &dyn Pattern) -> Result<(), Re
     let mut size = 0;
     for (at, tool) in tools.iter().enumerate() {
         let schema = tool.parameters.as_ref();
-        size += tool.description.len() + schema.map_or(0, |schema| schema.text().len());
+        // As the runtime counts it.
+        let visible = VisibleSchema::as_given(schema.unwrap_or(&Object::new()));
+        size += tool.description.len() + visible.as_object().text().len();
         let earlier = tools.get(..at).unwrap_or_default();
         let reason = if !is_name(&tool.name) {
             "its name must be 1 to 64 letters, digits, `_` or `-`. Rename it.".to_owned()
