@@ -32,6 +32,11 @@ pub(super) struct Transcript {
     pub(super) given_up: Option<String>,
 }
 
+/// Of so many calls the answers are kept whole; of all others that there was one.
+const REMEMBERED: usize = 32;
+
+const FORGOTTEN: &str = "The call was run and answered before; it was not run again.";
+
 /// A call that the page has answered.
 struct Answered {
     id: String,
@@ -72,6 +77,10 @@ impl Transcript {
         if self.answered.iter().all(|known| known.id != call.id) {
             let (id, name, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
             self.answered.push(Answered { id, name, arguments, answer: answer.clone() });
+        }
+        let old = self.answered.len().checked_sub(REMEMBERED + 1);
+        if let Some(old) = old.and_then(|at| self.answered.get_mut(at)) {
+            old.answer = Answer::failed(FORGOTTEN.to_owned());
         }
     }
 

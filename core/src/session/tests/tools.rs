@@ -97,6 +97,28 @@ fn one_call_id_runs_once() {
 }
 
 #[test]
+fn an_old_call_is_not_run_again_either() {
+    let mut bench = peer();
+    let id = |n: usize| format!("c{n}");
+    for n in 0..20 {
+        if n > 0 {
+            bench.send(1, "on");
+        }
+        play(&mut bench, &calling(&[(&id(2 * n), "look", "{}"), (&id(2 * n + 1), "look", "{}")]));
+        for run in runs(&bench).split_off(2 * n) {
+            done(&mut bench, run.id, "1");
+        }
+        bench.stream(HELLO);
+    }
+    bench.send(1, "once more");
+    play(&mut bench, &calling(&[("c0", "look", "{}"), ("c39", "look", "{}")]));
+    let answers = answers(&bench);
+    assert!(answers[answers.len() - 2].contains("answered before"), "{answers:?}");
+    assert_eq!(answers.last().unwrap(), "c39=1");
+    assert_eq!(runs(&bench).len(), 40);
+}
+
+#[test]
 fn a_run_that_fails_runs_nothing() {
     let mut bench = peer();
     let mut events = calling(&[("c1", "look", "{}")]);
