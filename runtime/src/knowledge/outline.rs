@@ -30,6 +30,8 @@ pub(super) struct Outline {
     text: String,
     slugs: BTreeMap<String, usize>,
     pieces: Vec<Piece>,
+    /// Headings of the first level so far.
+    firsts: usize,
 }
 
 impl Outline {
@@ -42,6 +44,7 @@ impl Outline {
             text: String::new(),
             slugs: BTreeMap::new(),
             pieces: Vec::new(),
+            firsts: 0,
         }
     }
 
@@ -58,6 +61,7 @@ impl Outline {
         self.end_section();
         self.path.retain(|(above, _)| *above < level);
         let text = one_line(text);
+        self.firsts += usize::from(level == 1);
         self.anchor = anchor.map(str::to_owned).or_else(|| self.slug(&text));
         if !text.is_empty() {
             self.path.push((level, text));
@@ -77,6 +81,16 @@ impl Outline {
     /// All pieces, in their order.
     pub(super) fn finish(mut self) -> Vec<Piece> {
         self.end_section();
+        // One heading of the first level is the document's title; several, as in a list
+        // of changes, are parts of it.
+        if self.firsts > 1 {
+            let inside = [self.name.as_str(), UNDER].concat();
+            for piece in &mut self.pieces {
+                if piece.title != self.name && !piece.title.starts_with(&inside) {
+                    piece.title.insert_str(0, &inside);
+                }
+            }
+        }
         self.pieces
     }
 
@@ -167,6 +181,17 @@ mod tests {
             ("Holidays › Carry over", "carry-over-1"),
         ];
         assert_eq!(found, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+    }
+
+    #[test]
+    fn several_first_headings_are_parts() {
+        let mut outline = Outline::new("changes");
+        for version in ["2.0", "1.0"] {
+            outline.heading(1, version, None);
+            outline.push("x");
+        }
+        let titles: Vec<_> = outline.finish().into_iter().map(|p| p.title).collect();
+        assert_eq!(titles, ["changes › 2.0", "changes › 1.0"]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use mindset_core::agui::RunAgentInput;
+use mindset_core::agui::{Role, RunAgentInput};
 use mindset_core::error::ErrorCode;
 use mindset_core::json::Value;
 use mindset_core::passthrough::Passthrough;
@@ -180,6 +180,9 @@ impl Runs {
         };
         let run_id = order.input.run_id.clone();
         let client = order.input.mindset("clientId").and_then(Value::as_str).map(str::to_owned);
+        // A run that only brings results goes on with a turn that has said it already.
+        let goes_on = order.input.messages.last().is_some_and(|m| m.role == Role::Tool);
+        let warnings = if goes_on { Vec::new() } else { listed.warnings };
         let ports = Ports { ids: Box::new(ids::uuid), patterns: Box::new(Patterns) };
         let turn = Turn::start(order.input, agent, conversation, ports, clock::now())?;
         let row = match row {
@@ -204,7 +207,7 @@ impl Runs {
             turn,
             model: order.model,
             scope: order.scope,
-            warnings: listed.warnings,
+            warnings,
             inbox,
             run: Arc::clone(&run),
             runs: Arc::clone(self),

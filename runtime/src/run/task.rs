@@ -103,7 +103,10 @@ impl Task {
             Some(done) = self.calls.next() => done,
             Some(command) = self.start.inbox.recv() => match command {
                 Command::Cancel => Input::Cancel,
-                Command::Passthrough(values) => Input::Passthrough(values),
+                Command::Passthrough(values) => {
+                    tracing::trace!(run = self.start.run_id, "pass-through parameters set");
+                    Input::Passthrough(values)
+                }
                 Command::Shutdown => Input::Shutdown(
                     "The server was shut down during the answer. Send the message again.".to_owned(),
                 ),
@@ -122,7 +125,10 @@ impl Task {
                 Output::CallTool(request) => self.call_tool(request),
                 Output::AbortTools => self.calls.clear(),
                 Output::Truncate { from } if !self.broken => store.truncate(key, &from).await?,
-                Output::Store(messages) if !self.broken => store.append(key, &messages).await?,
+                Output::Store(messages) if !self.broken => {
+                    tracing::trace!(run = self.start.run_id, messages = messages.len(), "messages stored");
+                    store.append(key, &messages).await?;
+                }
                 Output::Truncate { .. } | Output::Store(_) => {}
                 Output::Emit(event) if is_last(&event) => self.last = Some(event),
                 Output::Emit(event) => self.emit(&event),

@@ -78,12 +78,13 @@ impl Store {
         limit: u64,
     ) -> StoreResult<Vec<Hit>> {
         let contexts: Vec<Value> = contexts.iter().map(|uid| Value::from(uid.as_str())).collect();
-        // A word in a heading weighs as much as three in the text.
+        // A word in a heading weighs as much as three in the text. The joins are crossed
+        // to have the index asked once and first, and not again for every piece.
         let rows = sqlx::query(
             "SELECT f.context, f.path, c.title, c.anchor, c.text
              FROM knowledge_words
-             JOIN knowledge_chunks c ON c.key = knowledge_words.rowid
-             JOIN knowledge_files f ON f.key = c.file
+             CROSS JOIN knowledge_chunks c ON c.key = knowledge_words.rowid
+             CROSS JOIN knowledge_files f ON f.key = c.file
              WHERE knowledge_words MATCH ?1 AND f.app = ?2
              AND f.context IN (SELECT value FROM json_each(?3))
              ORDER BY bm25(knowledge_words, 3.0, 1.0), c.key LIMIT ?4",

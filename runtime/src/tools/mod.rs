@@ -2,7 +2,7 @@
 //! the session's knowledge.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use mindset_core::error::ErrorCode;
@@ -72,7 +72,7 @@ impl Tools {
     /// # Errors
     /// `agent-misconfigured`: a server without which the agent must not answer is down.
     pub(crate) async fn list(&self, scope: &Scope) -> ApiResult<Listed> {
-        let caller = &scope.caller;
+        let (caller, begin) = (&scope.caller, Instant::now());
         let answers = join_all(scope.mcp_servers.iter().map(|uid| self.ask(caller, uid))).await;
         let mut listed = Listed::default();
         for answer in answers {
@@ -82,6 +82,13 @@ impl Tools {
             }
         }
         listed.tools.extend(self.knowledge.tool(&caller.app, &scope.contexts));
+        let duration = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+        tracing::debug!(
+            servers = scope.mcp_servers.len(),
+            tools = listed.tools.len(),
+            duration,
+            "tools listed"
+        );
         Ok(listed)
     }
 
