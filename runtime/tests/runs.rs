@@ -332,6 +332,32 @@ async fn open_calls_name_the_page_they_wait_for() {
 }
 
 #[tokio::test]
+async fn results_count_from_the_page_that_was_asked() {
+    let server = Server::start().await;
+    let (token, _) = server.anonymous().await;
+    for (answering, said) in [("page-1", "seven orders"), ("page-2", "not known")] {
+        let props = |page: &str| format!(r#""forwardedProps":{{"mindset":{{"clientId":"{page}"}}}}"#);
+        let (ask, reply) = (format!("ask-{answering}"), format!("reply-{answering}"));
+        let body = input(&ask, &ask, "list my orders")
+            .replace(r#""tools":[]"#, PAGE_TOOL)
+            .replace(r#""forwardedProps":{}"#, &props("page-1"));
+        events(server.post("/v1/agents/demo/runs", &body).bearer(&token).open().await).await;
+        let conversation = server.conversation(&token, &ask).await.body;
+        let open = conversation.get("openCalls").and_then(Value::as_array).unwrap();
+        let call = open[0].str("toolCallId").unwrap();
+        let body = format!(
+            r#"{{"threadId":"{ask}","runId":"{reply}","tools":[],"context":[],{},"messages":[
+            {{"id":"result","role":"tool","toolCallId":"{call}","content":"seven orders"}}]}}"#,
+            props(answering)
+        );
+        let answer = events(server.post("/v1/agents/demo/runs", &body).bearer(&token).open().await).await;
+        let answer = text(&answer);
+        assert!(answer.contains(said), "{answering}: {answer}");
+        assert_eq!(answer.contains("seven"), answering == "page-1", "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_running_run_takes_new_passthrough_parameters() {
     let server = Server::start().await;
     let (token, _) = server.anonymous().await;

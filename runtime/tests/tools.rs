@@ -258,6 +258,27 @@ async fn stopping_gives_up_what_runs() {
 }
 
 #[tokio::test]
+async fn a_run_can_be_stopped_while_its_servers_are_asked() {
+    let silent = Peer::start(|_| Reply::silence()).await;
+    let model = model(0).await;
+    let more = "required = true\ntimeout = \"30s\"";
+    let config = config(&format!("http://{}", model.address), &silent.url(), more);
+    let server = Server::with(&config.replace("\"2s\"", "\"20s\""), &[]).await;
+    let token = server.user("ada").await;
+    let begin = std::time::Instant::now();
+    let post = server.post("/v1/agents/demo/runs", &input("r1", "r1", "go")).bearer(&token);
+    let run = tokio::spawn(async move { events(post.open().await).await });
+    silent.until(|_| true).await;
+    assert_eq!(put(&server, &token, "r1", r#"{"x":1}"#).await.status, 204);
+    let stop = server.post("/v1/runs/r1/cancel", "").bearer(&token).send().await;
+    assert_eq!((stop.status, stop.string("state").as_str()), (200, "cancelled"));
+    let told = run.await.unwrap();
+    assert_eq!(last(&told).get("outcome").and_then(|o| o.str("type")), Some("cancelled"), "{told:?}");
+    assert!(begin.elapsed() < Duration::from_secs(5) && model.seen().is_empty());
+    assert_eq!(server.conversation(&token, "r1").await.status, 200);
+}
+
+#[tokio::test]
 async fn shutting_down_does_not_wait_for_a_tool() {
     let (hr, model) = (hr(Duration::from_secs(30)).await, model(1).await);
     let config = config(&format!("http://{}", model.address), &hr.url(), "");

@@ -2,6 +2,7 @@
 //! response is only a reader of that log. A page that goes away stops nothing.
 
 mod log;
+mod start;
 mod task;
 
 pub(crate) use log::Log;
@@ -11,11 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use mindset_core::agui::{Role, RunAgentInput};
+use mindset_core::agui::RunAgentInput;
 use mindset_core::error::ErrorCode;
-use mindset_core::json::Value;
 use mindset_core::passthrough::Passthrough;
-use mindset_core::turn::{self, Conversation, Ports, RunState, Turn};
+use mindset_core::turn::{Conversation, RunState};
 use tokio::sync::mpsc;
 
 use crate::auth::User;
@@ -25,9 +25,8 @@ use crate::dev::Recorder;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::model::Model;
-use crate::pattern::Patterns;
-use crate::store::{ConversationRow, NewRun, RunStatus, Store};
-use crate::tools::{Listed, Scope, Tools};
+use crate::store::{RunStatus, Store};
+use crate::tools::{Scope, Tools};
 
 /// What can be said to a running run.
 #[derive(Debug)]
@@ -75,6 +74,9 @@ pub(crate) struct Order {
 /// How long MCP servers may take to hear that their connections close.
 const GOODBYE: Duration = Duration::from_millis(500);
 
+/// How long a run that is stopped may take to end.
+const STOPPING: Duration = Duration::from_secs(5);
+
 type RunKey = (String, String, String);
 
 /// Every live run.
@@ -94,6 +96,8 @@ pub(crate) struct Runs {
 #[derive(Debug, Default)]
 struct Table {
     runs: BTreeMap<RunKey, Arc<LiveRun>>,
+    /// Runs that wait for their tools to be listed, and can be told something already.
+    starting: BTreeMap<RunKey, mpsc::UnboundedSender<Command>>,
     /// The running run of each conversation.
     busy: BTreeMap<i64, String>,
     closing: bool,
@@ -145,135 +149,6 @@ impl Runs {
         })
     }
 
-    async fn start_now(self: &Arc<Runs>, order: Order) -> ApiResult<Arc<LiveRun>> {
-        if let Some(known) = self.find(&order).await? {
-            return Ok(known);
-        }
-        if let Some(row) = self.store.conversation(&order.user, &order.input.thread_id).await? {
-            self.check_free(&row, &order)?;
-        }
-        // Servers may take their time, and nobody else should wait for them.
-        let listed = self.tools.list(&order.scope).await?;
-        let _starting = self.starting.lock().await;
-        match self.find(&order).await? {
-            Some(known) => Ok(known),
-            None => self.begin(order, listed).await,
-        }
-    }
-
-    async fn begin(self: &Arc<Runs>, order: Order, listed: Listed) -> ApiResult<Arc<LiveRun>> {
-        if self.table().closing {
-            return Err(closing());
-        }
-        let (user, thread) = (&order.user, order.input.thread_id.clone());
-        let row = self.store.conversation(user, &thread).await?;
-        if let Some(row) = &row {
-            self.check_free(row, &order)?;
-        }
-        let conversation = self.stored(&thread, row.as_ref()).await?;
-        let agent = turn::Agent {
-            instructions: order.agent.instructions,
-            model: order.model.shown_name().to_owned(),
-            disclosure: order.model.disclosure().map(str::to_owned),
-            bounds: order.agent.bounds,
-            tools: listed.tools,
-        };
-        let run_id = order.input.run_id.clone();
-        let client = order.input.mindset("clientId").and_then(Value::as_str).map(str::to_owned);
-        // A run that only brings results goes on with a turn that has said it already.
-        let goes_on = order.input.messages.last().is_some_and(|m| m.role == Role::Tool);
-        let warnings = if goes_on { Vec::new() } else { listed.warnings };
-        let ports = Ports { ids: Box::new(ids::uuid), patterns: Box::new(Patterns) };
-        let turn = Turn::start(order.input, agent, conversation, ports, clock::now())?;
-        let row = match row {
-            Some(row) => row,
-            None => self.new_conversation(user, &thread, &order.agent_uid).await?,
-        };
-        self.store.continue_waiting(row.key).await?;
-        let new =
-            NewRun { conversation_key: row.key, body_hash: &order.body_hash, client: client.as_deref() };
-        self.store.add_run(user, &run_id, new).await?;
-        let (commands, inbox) = mpsc::unbounded_channel();
-        let run = Arc::new(LiveRun {
-            conversation: thread,
-            body_hash: order.body_hash,
-            log: Log::new(&run_id),
-            conversation_key: row.key,
-            commands,
-        });
-        self.enter(user, &run_id, &run)?;
-        tracing::debug!(run = run_id, agent = order.agent.uid, model = order.agent.model, "run started");
-        task::spawn(task::Start {
-            turn,
-            model: order.model,
-            scope: order.scope,
-            warnings,
-            inbox,
-            run: Arc::clone(&run),
-            runs: Arc::clone(self),
-            user: user.clone(),
-            run_id,
-        });
-        Ok(run)
-    }
-
-    /// A conversation as the turn needs it.
-    async fn stored(&self, id: &str, row: Option<&ConversationRow>) -> ApiResult<Conversation> {
-        let Some(row) = row else {
-            return Ok(Conversation { id: id.to_owned(), ..Conversation::default() });
-        };
-        let open_client = self.store.waiting_run(row.key).await?.and_then(|run| run.client);
-        let messages = self.store.messages(row.key).await?;
-        Ok(Conversation { id: id.to_owned(), messages, open_client })
-    }
-
-    /// The run with the order's id, if there is or was one.
-    async fn find(&self, order: &Order) -> ApiResult<Option<Arc<LiveRun>>> {
-        let (user, run_id) = (&order.user, order.input.run_id.as_str());
-        let same =
-            |conversation: &str, hash: &str| conversation == order.input.thread_id && hash == order.body_hash;
-        let conflict = || {
-            ApiError::new(
-                ErrorCode::Conflict,
-                "A run with this id was started with another body or agent. Take a new runId for a new message.",
-            )
-        };
-        if let Some(run) = self.live(user, run_id) {
-            return if same(&run.conversation, &run.body_hash) { Ok(Some(run)) } else { Err(conflict()) };
-        }
-        let Some(stored) = self.store.run(user, run_id).await? else { return Ok(None) };
-        if !same(&stored.conversation, &stored.body_hash) {
-            return Err(conflict());
-        }
-        let message = "This run has ended and its events are gone. Read the conversation instead.";
-        Err(ApiError::new(ErrorCode::Gone, message)
-            .with("state", stored.status.as_str())
-            .with("conversationId", stored.conversation))
-    }
-
-    fn check_free(&self, row: &ConversationRow, order: &Order) -> ApiResult<()> {
-        if row.agent != order.agent_uid {
-            let message = "The conversation is with another agent or agent session. Take a new threadId to talk to this one.";
-            return Err(ApiError::new(ErrorCode::Conflict, message).with("agentUid", row.agent.as_str()));
-        }
-        match self.running(row.key) {
-            Some(run_id) => Err(ApiError::new(
-                ErrorCode::Busy,
-                "The conversation is answering already. Wait for the end or cancel that run.",
-            )
-            .with("runId", run_id)),
-            None => Ok(()),
-        }
-    }
-
-    async fn new_conversation(&self, user: &User, id: &str, agent: &str) -> ApiResult<ConversationRow> {
-        self.store.add_conversation(user, id, agent, None).await?;
-        let row = self.store.conversation(user, id).await?;
-        row.ok_or_else(|| {
-            ApiError::new(ErrorCode::ServerError, "The conversation was not stored. Try again.")
-        })
-    }
-
     fn enter(&self, user: &User, run_id: &str, run: &Arc<LiveRun>) -> ApiResult<()> {
         let mut table = self.table();
         if table.closing {
@@ -308,10 +183,13 @@ impl Runs {
     }
 
     async fn cancel_now(&self, user: &User, run_id: &str) -> ApiResult<RunStatus> {
+        if self.tell_starting(user, run_id, Command::Cancel) {
+            let _ = tokio::time::timeout(STOPPING, self.begun(user, run_id)).await;
+        }
         if let Some(run) = self.live(user, run_id).filter(|r| r.log.state().is_none()) {
             // A closed channel means it has ended by itself meanwhile.
             let _ = run.commands.send(Command::Cancel);
-            let _ = tokio::time::timeout(Duration::from_secs(5), run.log.ended()).await;
+            let _ = tokio::time::timeout(STOPPING, run.log.ended()).await;
         }
         let _starting = self.starting.lock().await;
         let stored = self.store.run(user, run_id).await?.ok_or_else(|| {
@@ -333,9 +211,11 @@ impl Runs {
     /// # Errors
     /// No run of the user with this id runs.
     pub(crate) fn set_passthrough(&self, user: &User, run_id: &str, values: Passthrough) -> ApiResult<()> {
-        let live = self.live(user, run_id).filter(|run| run.log.state().is_none());
-        let sent = live.is_some_and(|run| run.commands.send(Command::Passthrough(values)).is_ok());
-        if sent {
+        let told = match self.live(user, run_id).filter(|run| run.log.state().is_none()) {
+            Some(run) => run.commands.send(Command::Passthrough(values)).is_ok(),
+            None => self.tell_starting(user, run_id, Command::Passthrough(values)),
+        };
+        if told {
             return Ok(());
         }
         let message = "No run with this id is running. Send the parameters with the next message.";

@@ -86,6 +86,20 @@ impl Task {
     async fn next_input(&mut self) -> Input {
         let due = self.start.turn.poll_timeout();
         tokio::select! {
+            // A stop comes before everything, and a flood of words does not hold up the clock.
+            biased;
+            Some(command) = self.start.inbox.recv() => match command {
+                Command::Cancel => Input::Cancel,
+                Command::Passthrough(values) => {
+                    tracing::trace!(run = self.start.run_id, "pass-through parameters set");
+                    Input::Passthrough(values)
+                }
+                Command::Shutdown => Input::Shutdown(
+                    "The server was shut down during the answer. Send the message again.".to_owned(),
+                ),
+            },
+            () = until(due) => Input::Tick,
+            Some(done) = self.calls.next() => done,
             event = said(&mut self.answer) => {
                 if let ModelEvent::Failed(failed) = &event {
                     let model = self.start.model.shown_name();
@@ -100,18 +114,6 @@ impl Task {
                 }
                 Input::Model(event)
             }
-            Some(done) = self.calls.next() => done,
-            Some(command) = self.start.inbox.recv() => match command {
-                Command::Cancel => Input::Cancel,
-                Command::Passthrough(values) => {
-                    tracing::trace!(run = self.start.run_id, "pass-through parameters set");
-                    Input::Passthrough(values)
-                }
-                Command::Shutdown => Input::Shutdown(
-                    "The server was shut down during the answer. Send the message again.".to_owned(),
-                ),
-            },
-            () = until(due) => Input::Tick,
         }
     }
 

@@ -123,7 +123,7 @@ fn call_or_ask(tool: &ModelTool, text: &str) -> Reply {
     Reply::Text(format!(
         "{ASK}{} for {}. Put text in quotes, and I will go on.",
         wanted.join(" and "),
-        tool.name
+        results::plain_name(&tool.name)
     ))
 }
 
@@ -163,7 +163,7 @@ fn help(tools: &[ModelTool]) -> String {
         answer.push_str("This page has given me no tools, so talking is all I do here.");
     } else {
         answer.push_str("This page lets me use these tools: ");
-        let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
+        let names: Vec<&str> = tools.iter().map(|t| results::plain_name(&t.name)).collect();
         answer.push_str(&names.join(", "));
         answer.push_str(". Ask for one in plain words.");
     }

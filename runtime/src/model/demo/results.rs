@@ -35,11 +35,17 @@ fn line((name, content, failed): ToolResult<'_>) -> String {
     if name == knowledge::TOOL && !failed {
         return knowledge::answer(content);
     }
+    let name = plain_name(name);
     match (failed, content) {
         (true, why) => format!("{name} did not work: {}", cut(why, 300)),
         (false, "" | "null" | "{}" | "true") => format!("Done: {name} ran and had nothing to add."),
         (false, result) => format!("Done: {name} answered {}", cut(result, 300)),
     }
+}
+
+/// A tool's name without that of its server.
+pub(super) fn plain_name(name: &str) -> &str {
+    name.split_once("__").map_or(name, |(_, tool)| tool)
 }
 
 #[cfg(test)]
@@ -56,7 +62,7 @@ mod tests {
         assert_eq!(
             said,
             "Done: set_color answered \"ok\"\n\nset_color did not work: no such page\n\n\
-             Done: hr__update ran and had nothing to add."
+             Done: update ran and had nothing to add."
         );
     }
 }

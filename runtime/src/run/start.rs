@@ -1,0 +1,227 @@
+//! How a run begins: what it needs is gathered while nobody else has to wait, and it
+//! can be stopped before it is alive.
+
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mindset_core::agui::Role;
+use mindset_core::error::ErrorCode;
+use mindset_core::json::Value;
+use mindset_core::turn::{self, Conversation, Ports, Turn};
+use tokio::sync::mpsc;
+
+use super::{Command, LiveRun, Log, Order, RunKey, Runs, closing, key, task};
+use crate::auth::User;
+use crate::error::{ApiError, ApiResult};
+use crate::pattern::Patterns;
+use crate::store::{ConversationRow, NewRun};
+use crate::tools::{Listed, Scope};
+use crate::{clock, ids};
+
+/// What a run begins with.
+struct Ready {
+    listed: Listed,
+    commands: mpsc::UnboundedSender<Command>,
+    inbox: mpsc::UnboundedReceiver<Command>,
+}
+
+/// Takes a run off the list of those that start, however its start ends.
+struct Starting<'a> {
+    runs: &'a Runs,
+    key: RunKey,
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.runs.table().starting.remove(&self.key);
+    }
+}
+
+impl Runs {
+    pub(super) async fn start_now(self: &Arc<Runs>, order: Order) -> ApiResult<Arc<LiveRun>> {
+        if let Some(known) = self.find(&order).await? {
+            return Ok(known);
+        }
+        if let Some(row) = self.store.conversation(&order.user, &order.input.thread_id).await? {
+            self.check_free(&row, &order)?;
+        }
+        let (commands, inbox) = mpsc::unbounded_channel();
+        let _starting = self.announce(key(&order.user, &order.input.run_id), &commands);
+        // Servers may take their time, and nobody else should wait for them.
+        let ready = self.ready(&order.scope, commands, inbox).await?;
+        let _lock = self.starting.lock().await;
+        match self.find(&order).await? {
+            Some(known) => Ok(known),
+            None => self.begin(order, ready).await,
+        }
+    }
+
+    /// From now on the run can be told something. Of two posts of one run the first hears it.
+    fn announce(&self, key: RunKey, commands: &mpsc::UnboundedSender<Command>) -> Option<Starting<'_>> {
+        match self.table().starting.entry(key.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(commands.clone());
+            }
+            Entry::Occupied(_) => return None,
+        }
+        Some(Starting { runs: self, key })
+    }
+
+    /// Lists the tools, unless someone stops the run before they are there: then it needs
+    /// none.
+    async fn ready(
+        &self,
+        scope: &Scope,
+        commands: mpsc::UnboundedSender<Command>,
+        mut inbox: mpsc::UnboundedReceiver<Command>,
+    ) -> ApiResult<Ready> {
+        let mut early = Vec::new();
+        let listed = {
+            let mut listing = std::pin::pin!(self.tools.list(scope));
+            loop {
+                tokio::select! {
+                    listed = &mut listing => break listed?,
+                    Some(command) = inbox.recv() => {
+                        let stops = matches!(command, Command::Cancel);
+                        early.push(command);
+                        if stops {
+                            break Listed::default();
+                        }
+                    }
+                }
+            }
+        };
+        for command in early {
+            // The other end is in this function's hands.
+            let _ = commands.send(command);
+        }
+        Ok(Ready { listed, commands, inbox })
+    }
+
+    /// Tells a run something that is not alive yet; `false`: there is none.
+    pub(super) fn tell_starting(&self, user: &User, run_id: &str, command: Command) -> bool {
+        let table = self.table();
+        table.starting.get(&key(user, run_id)).is_some_and(|run| run.send(command).is_ok())
+    }
+
+    /// Waits until a run that starts is alive, or has failed to start.
+    pub(super) async fn begun(&self, user: &User, run_id: &str) {
+        while self.table().starting.contains_key(&key(user, run_id)) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn begin(self: &Arc<Runs>, order: Order, ready: Ready) -> ApiResult<Arc<LiveRun>> {
+        let Ready { listed, commands, inbox } = ready;
+        if self.table().closing {
+            return Err(closing());
+        }
+        let (user, thread) = (&order.user, order.input.thread_id.clone());
+        let row = self.store.conversation(user, &thread).await?;
+        if let Some(row) = &row {
+            self.check_free(row, &order)?;
+        }
+        let conversation = self.stored(&thread, row.as_ref()).await?;
+        let agent = turn::Agent {
+            instructions: order.agent.instructions,
+            model: order.model.shown_name().to_owned(),
+            disclosure: order.model.disclosure().map(str::to_owned),
+            bounds: order.agent.bounds,
+            tools: listed.tools,
+        };
+        let run_id = order.input.run_id.clone();
+        let client = order.input.mindset("clientId").and_then(Value::as_str).map(str::to_owned);
+        // A run that only brings results goes on with a turn that has said it already.
+        let goes_on = order.input.messages.last().is_some_and(|m| m.role == Role::Tool);
+        let warnings = if goes_on { Vec::new() } else { listed.warnings };
+        let ports = Ports { ids: Box::new(ids::uuid), patterns: Box::new(Patterns) };
+        let turn = Turn::start(order.input, agent, conversation, ports, clock::now())?;
+        let row = match row {
+            Some(row) => row,
+            None => self.new_conversation(user, &thread, &order.agent_uid).await?,
+        };
+        self.store.continue_waiting(row.key).await?;
+        let new =
+            NewRun { conversation_key: row.key, body_hash: &order.body_hash, client: client.as_deref() };
+        self.store.add_run(user, &run_id, new).await?;
+        let run = Arc::new(LiveRun {
+            conversation: thread,
+            body_hash: order.body_hash,
+            log: Log::new(&run_id),
+            conversation_key: row.key,
+            commands,
+        });
+        self.enter(user, &run_id, &run)?;
+        tracing::debug!(run = run_id, agent = order.agent.uid, model = order.agent.model, "run started");
+        task::spawn(task::Start {
+            turn,
+            model: order.model,
+            scope: order.scope,
+            warnings,
+            inbox,
+            run: Arc::clone(&run),
+            runs: Arc::clone(self),
+            user: user.clone(),
+            run_id,
+        });
+        Ok(run)
+    }
+
+    /// A conversation as the turn needs it.
+    async fn stored(&self, id: &str, row: Option<&ConversationRow>) -> ApiResult<Conversation> {
+        let Some(row) = row else {
+            return Ok(Conversation { id: id.to_owned(), ..Conversation::default() });
+        };
+        let open_client = self.store.waiting_run(row.key).await?.and_then(|run| run.client);
+        let messages = self.store.messages(row.key).await?;
+        Ok(Conversation { id: id.to_owned(), messages, open_client })
+    }
+
+    /// The run with the order's id, if there is or was one.
+    async fn find(&self, order: &Order) -> ApiResult<Option<Arc<LiveRun>>> {
+        let (user, run_id) = (&order.user, order.input.run_id.as_str());
+        let same =
+            |conversation: &str, hash: &str| conversation == order.input.thread_id && hash == order.body_hash;
+        let conflict = || {
+            ApiError::new(
+                ErrorCode::Conflict,
+                "A run with this id was started with another body or agent. Take a new runId for a new message.",
+            )
+        };
+        if let Some(run) = self.live(user, run_id) {
+            return if same(&run.conversation, &run.body_hash) { Ok(Some(run)) } else { Err(conflict()) };
+        }
+        let Some(stored) = self.store.run(user, run_id).await? else { return Ok(None) };
+        if !same(&stored.conversation, &stored.body_hash) {
+            return Err(conflict());
+        }
+        let message = "This run has ended and its events are gone. Read the conversation instead.";
+        Err(ApiError::new(ErrorCode::Gone, message)
+            .with("state", stored.status.as_str())
+            .with("conversationId", stored.conversation))
+    }
+
+    fn check_free(&self, row: &ConversationRow, order: &Order) -> ApiResult<()> {
+        if row.agent != order.agent_uid {
+            let message = "The conversation is with another agent or agent session. Take a new threadId to talk to this one.";
+            return Err(ApiError::new(ErrorCode::Conflict, message).with("agentUid", row.agent.as_str()));
+        }
+        match self.running(row.key) {
+            Some(run_id) => Err(ApiError::new(
+                ErrorCode::Busy,
+                "The conversation is answering already. Wait for the end or cancel that run.",
+            )
+            .with("runId", run_id)),
+            None => Ok(()),
+        }
+    }
+
+    async fn new_conversation(&self, user: &User, id: &str, agent: &str) -> ApiResult<ConversationRow> {
+        self.store.add_conversation(user, id, agent, None).await?;
+        let row = self.store.conversation(user, id).await?;
+        row.ok_or_else(|| {
+            ApiError::new(ErrorCode::ServerError, "The conversation was not stored. Try again.")
+        })
+    }
+}
