@@ -15,18 +15,19 @@ export const DEMO_CONFIG = join(ROOT, 'www', 'mindset.toml');
 export class Runtime {
   /**
    * Starts one. `config` is the text of a `mindset.toml`, without it the demo's;
-   * `env` adds variables.
+   * `env` adds variables, `args` what the command line says.
    */
-  static async start({ config, env = {} } = {}) {
+  static async start({ config, env = {}, args = [] } = {}) {
     const folder = await mkdtemp(join(tmpdir(), 'mindset-test-'));
     const file = config === undefined ? DEMO_CONFIG : join(folder, 'mindset.toml');
     if (config !== undefined) await writeFile(file, config);
-    const runtime = new Runtime(folder, file, await freePort(), env);
+    const runtime = new Runtime(folder, file, { port: await freePort(), env, args });
     await runtime.again();
     return runtime;
   }
 
-  constructor(folder, file, port, env) {
+  constructor(folder, file, { port, env, args }) {
+    this.args = args;
     this.folder = folder;
     this.file = file;
     this.port = port;
@@ -41,7 +42,11 @@ export class Runtime {
 
   /** Starts the process (again), with the same files on the same port. */
   async again() {
-    this.process = new Program(runtimeBinary(), ['--config', this.file], { env: this.env, cwd: this.folder });
+    this.process = new Program(runtimeBinary(), ['--config', this.file, ...this.args], {
+      env: this.env,
+      // The demo names its files from where it stands.
+      cwd: this.file === DEMO_CONFIG ? ROOT : this.folder,
+    });
     await this.process.answers(`${this.origin}/healthz`);
   }
 

@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: the runtime with the demo configuration, from a free port to
-//! Ctrl-C.
+//! `cargo xtask demo`: the runtime with the demo configuration and the demo's own
+//! backend on the port after it, until Ctrl-C.
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
@@ -30,8 +30,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Builds, starts, says where, waits. Returns when the user ends it.
 pub(crate) fn demo(shell: &Shell, settings: &Settings, port: u16, release: bool) -> Result<()> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let backend = SocketAddr::from((Ipv4Addr::LOCALHOST, port.checked_add(1).context("--port is too high")?));
     // Before the build: minutes later nobody looks any more.
     free(address)?;
+    free(backend)?;
     let program = build::build(shell, settings, release)?.runtime.context("the build made a runtime")?;
     let data = shell.path("target/demo");
     fs::create_dir_all(&data).with_context(|| format!("cannot make {}", data.display()))?;
@@ -41,10 +43,22 @@ pub(crate) fn demo(shell: &Shell, settings: &Settings, port: u16, release: bool)
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&ending))?;
     }
-    let mut runtime = start(shell, &program, address, &data)?;
-    let served = serve(shell, &mut runtime, address, &ending);
-    let ended = end(shell, &mut runtime);
-    served.and(ended)
+    let mut hr = start_backend(shell, backend, address)?;
+    let runtime = start(shell, &program, [address, backend], &data);
+    let served = runtime.and_then(|mut runtime| {
+        let served = serve(shell, &mut runtime, address, &ending);
+        served.and(end(shell, &mut runtime))
+    });
+    served.and(end(shell, &mut hr))?;
+    shell.say("\nended");
+    Ok(())
+}
+
+/// The HR system of the demo: an MCP server, and the place that makes sessions.
+fn start_backend(shell: &Shell, own: SocketAddr, runtime: SocketAddr) -> Result<Child> {
+    let mut command = shell.command("node");
+    command.arg("demo/hr-server.mjs").arg(own.port().to_string()).arg(format!("http://{runtime}"));
+    command.spawn().context("cannot start demo/hr-server.mjs with node")
 }
 
 fn free(address: SocketAddr) -> Result<()> {
@@ -59,10 +73,12 @@ fn free(address: SocketAddr) -> Result<()> {
     }
 }
 
-fn start(shell: &Shell, program: &Path, address: SocketAddr, data: &Path) -> Result<Child> {
+fn start(shell: &Shell, program: &Path, ports: [SocketAddr; 2], data: &Path) -> Result<Child> {
+    let [address, backend] = ports;
     let mut command = shell.command(program);
-    command.args(["--config", "www/mindset.toml"]);
+    command.args(["--config", "www/mindset.toml", "--dev"]);
     command.env("MINDSET__SERVER__LISTEN", address.to_string());
+    command.env("MINDSET__APPS__DEMO__MCP_SERVERS__HR__URL", format!("http://{backend}/mcp"));
     command.env("MINDSET__SERVER__DATABASE", data.join("mindset.db"));
     command.env_remove("CARGO_TARGET_DIR");
     command.spawn().with_context(|| format!("cannot start {}", program.display()))
@@ -93,25 +109,24 @@ fn serve(shell: &Shell, runtime: &mut Child, address: SocketAddr, ending: &Atomi
     Ok(())
 }
 
-/// Ends the runtime and waits for it.
-fn end(shell: &Shell, runtime: &mut Child) -> Result<()> {
-    if runtime.try_wait()?.is_some() {
+/// Ends a program and waits for it.
+fn end(shell: &Shell, program: &mut Child) -> Result<()> {
+    if program.try_wait()?.is_some() {
         return Ok(());
     }
     let mut ask = shell.command("kill");
-    ask.args(["-TERM", &runtime.id().to_string()]);
+    ask.args(["-TERM", &program.id().to_string()]);
     // It may have ended meanwhile; what counts is the wait below.
     drop(shell.capture(ask));
     let asked = Instant::now();
-    while runtime.try_wait()?.is_none() {
+    while program.try_wait()?.is_none() {
         if asked.elapsed() > END {
-            runtime.kill()?;
-            runtime.wait()?;
-            bail!("the runtime did not end within {} s and was killed", END.as_secs());
+            program.kill()?;
+            program.wait()?;
+            bail!("a program of the demo did not end within {} s and was killed", END.as_secs());
         }
         sleep(PAUSE);
     }
-    shell.say("\nended");
     Ok(())
 }
 

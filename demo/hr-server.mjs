@@ -1,0 +1,134 @@
+// The demo's own backend, as a customer would have one: an HR system with an MCP tool, and the
+// place where the page gets its session. What the tool was called with is shown at /received,
+// so that the demo page can prove what arrived.
+//
+//   node demo/hr-server.mjs [PORT] [RUNTIME]
+//
+// Only this computer reaches it.
+
+import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
+
+import { McpServer, createMcpHandler, fromJsonSchema } from '@modelcontextprotocol/server';
+
+const KEPT = 20;
+/** What the runtime proves itself with, and what proves this backend to the runtime: see www/mindset.toml. */
+const OWN_KEY = 'Bearer hr-demo-key';
+const API_KEY = 'demo-api-key';
+/** Who uses the dashboard, and how the HR system sorts the session. */
+const USER = 'robin-hr';
+const TAGS = ['hr', 'région:münchen'];
+/** Headers that say who calls. */
+const IDENTITY = ['x-user-id', 'x-app-uid', 'x-session-tags', 'x-human-uid'];
+
+const PARAMETERS = {
+  type: 'object',
+  properties: {
+    summary: { type: 'string', description: 'One or two sentences that sum up the review.' },
+    profile: { type: 'string', description: 'The whole profile as JSON text.' },
+  },
+  required: ['summary', 'profile'],
+  additionalProperties: false,
+};
+
+/** Serves on 127.0.0.1; gives the server, which listens. `port` 0 takes a free one; sessions are made at `runtime`. */
+export async function serve({ port = 0, runtime }) {
+  const received = [];
+  // One session for the one person who uses this.
+  let made;
+  const session = () => (made ??= makeSession(runtime).catch((error) => ((made = undefined), Promise.reject(error))));
+  const handler = createMcpHandler(({ requestInfo }) => {
+    const headers = requestInfo?.headers;
+    const mcp = new McpServer({ name: 'hr', version: '1.0.0' });
+    mcp.registerTool(
+      'file_review',
+      {
+        title: 'File a performance review',
+        description: 'Files a performance review for the employee whose profile is open, in the HR system.',
+        inputSchema: fromJsonSchema(PARAMETERS),
+      },
+      ({ summary, profile }) => {
+        const { name } = JSON.parse(profile);
+        const number = `R-${String(received.length + 1).padStart(4, '0')}`;
+        received.push({ number, at: new Date().toISOString(), summary, profile, headers: identity(headers) });
+        if (received.length > KEPT) received.shift();
+        return { content: [{ type: 'text', text: `Review ${number} for ${name} is filed.` }] };
+      },
+    );
+    return mcp;
+  });
+
+  const server = createServer(async (request, response) => {
+    try {
+      await answer(request, response, { handler, received, session });
+    } catch (error) {
+      console.error(error);
+      if (!response.headersSent) response.writeHead(500);
+      response.end();
+    }
+  });
+  await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  server.once('close', () => handler.close());
+  return server;
+}
+
+function identity(headers) {
+  return Object.fromEntries(IDENTITY.map((name) => [name, headers?.get(name) ?? null]));
+}
+
+async function answer(request, response, { handler, received, session }) {
+  const url = new URL(request.url, 'http://127.0.0.1');
+  if (url.pathname === '/received') return json(response, received);
+  if (url.pathname === '/session' && request.method === 'POST') return json(response, await session());
+  if (url.pathname !== '/mcp') {
+    response.writeHead(404, { 'Content-Type': 'text/plain' });
+    response.end('The MCP endpoint is /mcp, what it received is at /received.\n');
+    return;
+  }
+  if (request.headers.authorization !== OWN_KEY) {
+    response.writeHead(401).end();
+    return;
+  }
+  const body = ['GET', 'HEAD'].includes(request.method) ? undefined : Readable.toWeb(request);
+  const result = await handler.fetch(
+    new Request(url, { method: request.method, headers: request.headers, body, duplex: 'half' }),
+  );
+  response.writeHead(result.status, Object.fromEntries(result.headers));
+  if (result.body) for await (const chunk of result.body) response.write(chunk);
+  response.end();
+}
+
+function json(response, value) {
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' });
+  response.end(JSON.stringify(value));
+}
+
+/** A token for the person at the dashboard, and an agent session with what it may use. */
+async function makeSession(runtime) {
+  const api = async (path, body) => {
+    const answer = await fetch(`${runtime}/api/v1/appuid/demo/${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  };
+  const { authToken, expiresAt } = await api('sdkusers/auth', { externalId: USER, name: 'Robin' });
+  const { agentSessionUid } = await api('agentsessions', {
+    agentUid: 'people',
+    externalUserId: USER,
+    tags: TAGS,
+    contextUids: ['handbook'],
+    mcpserverUids: ['hr'],
+  });
+  return { token: authToken, agentUid: agentSessionUid, expiresAt };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [port = '8788', runtime = 'http://127.0.0.1:8787'] = process.argv.slice(2);
+  const server = await serve({ port: Number(port), runtime });
+  console.log(`HR demo server: http://127.0.0.1:${server.address().port}/mcp`);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => server.close(() => process.exit()).closeAllConnections());
+}
