@@ -15,13 +15,16 @@ export const DEMO_CONFIG = join(ROOT, 'www', 'mindset.toml');
 export class Runtime {
   /**
    * Starts one. `config` is the text of a `mindset.toml`, without it the demo's;
-   * `env` adds variables, `args` what the command line says.
+   * `env` adds variables, or is a function of the port that gives them; `args` is what the
+   * command line says.
    */
   static async start({ config, env = {}, args = [] } = {}) {
     const folder = await mkdtemp(join(tmpdir(), 'mindset-test-'));
     const file = config === undefined ? DEMO_CONFIG : join(folder, 'mindset.toml');
     if (config !== undefined) await writeFile(file, config);
-    const runtime = new Runtime(folder, file, { port: await freePort(), env, args });
+    const port = await freePort();
+    const variables = typeof env === 'function' ? env(port) : env;
+    const runtime = new Runtime(folder, file, { port, env: variables, args });
     await runtime.again();
     return runtime;
   }
