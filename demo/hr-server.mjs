@@ -1,12 +1,14 @@
-// The demo's own backend, as a customer would have one: an HR system with an MCP tool, and the
-// place where the page gets its session. What the tool was called with is shown at /received,
-// so that the demo page can prove what arrived.
+// The demo's own application, as a customer would have one: it serves the HR dashboard, makes the
+// sessions of its users, and is an MCP server with one tool. What the tool was called with is
+// shown at /received, so that the dashboard can prove what arrived.
 //
 //   node demo/hr-server.mjs [PORT] [RUNTIME]
 //
 // Only this computer reaches it.
 
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 
@@ -16,6 +18,9 @@ const KEPT = 20;
 /** What the runtime proves itself with, and what proves this backend to the runtime: see www/mindset.toml. */
 const OWN_KEY = 'Bearer hr-demo-key';
 const API_KEY = 'demo-api-key';
+/** The dashboard's files. */
+const FILES = { '/': 'index.html', '/people.css': 'people.css', '/people.js': 'people.js' };
+const TYPES = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript' };
 /** Who uses the dashboard, and how the HR system sorts the session. */
 const USER = 'robin-hr';
 const TAGS = ['hr', 'région:münchen'];
@@ -35,9 +40,7 @@ const PARAMETERS = {
 /** Serves on 127.0.0.1; gives the server, which listens. `port` 0 takes a free one; sessions are made at `runtime`. */
 export async function serve({ port = 0, runtime }) {
   const received = [];
-  // One session for the one person who uses this.
-  let made;
-  const session = () => (made ??= makeSession(runtime).catch((error) => ((made = undefined), Promise.reject(error))));
+  const session = sessions(runtime);
   const handler = createMcpHandler(({ requestInfo }) => {
     const headers = requestInfo?.headers;
     const mcp = new McpServer({ name: 'hr', version: '1.0.0' });
@@ -61,7 +64,7 @@ export async function serve({ port = 0, runtime }) {
 
   const server = createServer(async (request, response) => {
     try {
-      await answer(request, response, { handler, received, session });
+      await answer(request, response, { handler, received, session, runtime });
     } catch (error) {
       console.error(error);
       if (!response.headersSent) response.writeHead(500);
@@ -77,13 +80,14 @@ function identity(headers) {
   return Object.fromEntries(IDENTITY.map((name) => [name, headers?.get(name) ?? null]));
 }
 
-async function answer(request, response, { handler, received, session }) {
+async function answer(request, response, { handler, received, session, runtime }) {
   const url = new URL(request.url, 'http://127.0.0.1');
   if (url.pathname === '/received') return json(response, received);
   if (url.pathname === '/session' && request.method === 'POST') return json(response, await session());
+  if (FILES[url.pathname]) return file(response, FILES[url.pathname], runtime);
   if (url.pathname !== '/mcp') {
     response.writeHead(404, { 'Content-Type': 'text/plain' });
-    response.end('The MCP endpoint is /mcp, what it received is at /received.\n');
+    response.end('The dashboard is at /, the MCP endpoint at /mcp, what it received at /received.\n');
     return;
   }
   if (request.headers.authorization !== OWN_KEY) {
@@ -99,13 +103,26 @@ async function answer(request, response, { handler, received, session }) {
   response.end();
 }
 
+/** The page says where the runtime is; its policy allows that and nothing else. */
+async function file(response, name, runtime) {
+  const text = await readFile(new URL(name, import.meta.url), 'utf8');
+  response.writeHead(200, {
+    'Content-Type': `${TYPES[extname(name)]}; charset=utf-8`,
+    'Content-Security-Policy':
+      `default-src 'none'; script-src 'self' ${runtime} 'wasm-unsafe-eval'; style-src 'self' ${runtime}; ` +
+      `connect-src 'self' ${runtime}; img-src data:; require-trusted-types-for 'script'`,
+    'Cache-Control': 'no-store',
+  });
+  response.end(text.replaceAll('{{runtime}}', runtime));
+}
+
 function json(response, value) {
-  response.writeHead(200, { 'Content-Type': 'application/json', 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' });
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
   response.end(JSON.stringify(value));
 }
 
-/** A token for the person at the dashboard, and an agent session with what it may use. */
-async function makeSession(runtime) {
+/** Gives tokens for the person at the dashboard, all for one agent session with what it may use. */
+function sessions(runtime) {
   const api = async (path, body) => {
     const answer = await fetch(`${runtime}/api/v1/appuid/demo/${path}`, {
       method: 'POST',
@@ -115,20 +132,23 @@ async function makeSession(runtime) {
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
   };
-  const { authToken, expiresAt } = await api('sdkusers/auth', { externalId: USER, name: 'Robin' });
-  const { agentSessionUid } = await api('agentsessions', {
+  const wanted = {
     agentUid: 'people',
     externalUserId: USER,
     tags: TAGS,
     contextUids: ['handbook'],
     mcpserverUids: ['hr'],
-  });
-  return { token: authToken, agentUid: agentSessionUid, expiresAt };
+  };
+  let agentUid;
+  return async () => {
+    const { authToken, expiresAt } = await api('sdkusers/auth', { externalId: USER, name: 'Robin' });
+    agentUid ??= (await api('agentsessions', wanted)).agentSessionUid;
+    return { token: authToken, agentUid, expiresAt };
+  };
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   const [port = '8788', runtime = 'http://127.0.0.1:8787'] = process.argv.slice(2);
   const server = await serve({ port: Number(port), runtime });
-  console.log(`HR demo server: http://127.0.0.1:${server.address().port}/mcp`);
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => server.close(() => process.exit()).closeAllConnections());
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => server.close(() => process.exit()).closeAllConnections());
 }

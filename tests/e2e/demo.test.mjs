@@ -52,7 +52,7 @@ async function answered(page, turns) {
 }
 
 test('hello on the demo page is answered, and the page says it is no AI', async () => {
-  host = await Host.open(browser, `${runtime.origin}/events.html`);
+  host = await Host.open(browser, `${runtime.origin}/`);
   await host.saw('agent-idle');
   await panelOf(host.page).say('hello');
   const texts = await answered(host.page, 1);
@@ -71,7 +71,7 @@ test('the demo page in the dark and on a phone', async () => {
     ['dark', { colorScheme: 'dark' }],
     ['phone', { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
   ]) {
-    host = await Host.open(browser, `${runtime.origin}/events.html`, { context });
+    host = await Host.open(browser, `${runtime.origin}/`, { context });
     await host.saw('agent-idle');
     await panelOf(host.page).say('hello');
     await answered(host.page, 1);
@@ -83,7 +83,7 @@ test('the demo page in the dark and on a phone', async () => {
 });
 
 test('the buttons of the demo page: send, send silently, clear, copy', async () => {
-  host = await Host.open(browser, `${runtime.origin}/events.html`, { context: { permissions: ['clipboard-read', 'clipboard-write'] } });
+  host = await Host.open(browser, `${runtime.origin}/`, { context: { permissions: ['clipboard-read', 'clipboard-write'] } });
   const button = (name) => host.page.getByRole('button', { name });
   await host.saw('agent-idle');
   await button(/^Send .hello/).click();
@@ -102,7 +102,7 @@ test('the buttons of the demo page: send, send silently, clear, copy', async () 
 });
 
 test('the lines the demo page shows work as they stand on another site', async () => {
-  host = await Host.open(browser, `${runtime.origin}/events.html`);
+  host = await Host.open(browser, `${runtime.origin}/`);
   const lines = await host.page.locator('#embed').textContent();
   await host.close();
   const other = await site({ '/': lines });
@@ -150,7 +150,7 @@ test('a page that says it all in attributes', async () => {
 });
 
 test('a reload keeps working and stays the same person', async () => {
-  host = await Host.open(browser, `${runtime.origin}/events.html`);
+  host = await Host.open(browser, `${runtime.origin}/`);
   const keys = [];
   for (let round = 0; round < 3; round += 1) {
     await host.saw('agent-idle');

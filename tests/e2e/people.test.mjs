@@ -27,7 +27,7 @@ before(async () => {
   });
   hr = await serve({ port: runtime.port + 1, runtime: runtime.origin });
   browser = await launch();
-  host = await Host.open(browser, `${runtime.origin}/`);
+  host = await Host.open(browser, dashboard());
   await host.saw('agent-idle');
 });
 after(async () => {
@@ -38,6 +38,7 @@ after(async () => {
   await runtime?.stop();
 });
 
+const dashboard = () => `http://127.0.0.1:${hr.address().port}/`;
 const text = (selector) => host.page.locator(selector).innerText();
 const panel = () => new Panel(host.page);
 
@@ -93,10 +94,10 @@ test('the handbook is searched and cited', async () => {
 
 test('the page speaks silently', async () => {
   const before = (await panel().texts()).length;
-  await host.page.click('#brief');
+  await host.page.click('#greet');
   await turns(5);
   const texts = await panel().texts();
-  assert.ok(!texts.some((text) => text.includes('Tell me in two sentences')), 'the trigger is hidden');
+  assert.ok(!texts.some((text) => text.startsWith('Greet me')), 'the trigger is hidden');
   assert.ok(texts.length > before, 'the answer is not');
   assert.deepEqual(await host.errors(), []);
   assert.deepEqual(host.console, []);
@@ -107,7 +108,7 @@ test('another employee, in the dark and on a phone', async () => {
     ['people-dark', { colorScheme: 'dark' }],
     ['people-phone', { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
   ]) {
-    const other = await Host.open(browser, `${runtime.origin}/`, { context });
+    const other = await Host.open(browser, dashboard(), { context });
     await other.saw('agent-idle');
     await other.page.getByRole('button', { name: /Ingrid Solberg/ }).click();
     assert.match(await other.page.locator('#fields').innerText(), /Oslo/);

@@ -151,18 +151,19 @@ const words = ${JSON.stringify(words)}, awkward = ${JSON.stringify(AWKWARD).repl
 window.got = [];
 mindset.init({ appUid: 'acme', server: '${taps.page.origin}', getSession: async () => (${JSON.stringify(given)}) });
 agent.setSituationalAwareness({ page: words.awareness + awkward });
-agent.setPassthroughParams({
-  'hr.file.report.payload': words.targeted + awkward,
+const supply = (payload) => agent.setPassthroughParams({
+  'hr.file.report.payload': payload + awkward,
   region: words.wildcard + awkward,
   'note.secret': words.kept + awkward,
 });
+supply(words.targeted);
 agent.setPageTools([{
   name: 'note',
   description: 'Takes a note in the page.',
   parameters: { type: 'object', properties: { text: { type: 'string' }, secret: { type: 'string' }, region: { type: 'string' } }, required: ['text', 'secret'] },
   handler: (args) => {
     window.got.push(args);
-    agent.setPassthroughParams({ 'hr.file.report.payload': words.late + awkward, region: words.wildcard + awkward });
+    supply(words.late);
     return { noted: words.result + awkward };
   },
 }]);

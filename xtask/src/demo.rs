@@ -54,7 +54,7 @@ pub(crate) fn demo(shell: &Shell, settings: &Settings, port: u16, release: bool)
     Ok(())
 }
 
-/// The HR system of the demo: an MCP server, and the place that makes sessions.
+/// The demo's application: the HR dashboard, its sessions and its MCP server.
 fn start_backend(shell: &Shell, own: SocketAddr, runtime: SocketAddr) -> Result<Child> {
     let mut command = shell.command("node");
     command.arg("demo/hr-server.mjs").arg(own.port().to_string()).arg(format!("http://{runtime}"));
@@ -144,7 +144,9 @@ fn healthy(address: SocketAddr) -> bool {
 
 fn announce(shell: &Shell, address: SocketAddr) {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    shell.say(&format!("\nThe demo page:  http://{address}/"));
+    let dashboard = SocketAddr::new(address.ip(), address.port().saturating_add(1));
+    shell.say(&format!("\nThe dashboard:  http://{dashboard}/"));
+    shell.say(&format!("Events, plain:  http://{address}/"));
     shell.say(&format!("The model:      {}", model(&set)));
     shell.say("Ctrl-C ends it.\n");
 }

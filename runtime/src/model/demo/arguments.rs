@@ -141,7 +141,7 @@ impl<'a> Source<'a> {
             .and_then(|at| self.text.get(at..))
             .and_then(|rest| after_any(rest, &[":", "=", " is ", " to ", " as "], true));
         let only =
-            || self.one_text.then(|| after_any(self.text, &[" called ", " named ", " for ", ": "], false))?;
+            || self.one_text.then(|| after_any(self.text, &[" called ", " named ", " for ", " to ", ": "], false))?;
         let found = after_name.or_else(only)?;
         let found = found.trim().trim_end_matches(['.', '!', '?']).trim();
         (!found.is_empty()).then(|| found.to_owned())
@@ -243,6 +243,11 @@ mod tests {
             ),
             (r#"{"title":{"type":"string"}}"#, "set the title to Hello world!", r#"{"title":"Hello world"}"#),
             (r#"{"query":{"type":"string"}}"#, "search for red shoes", r#"{"query":"red shoes"}"#),
+            (
+                r#"{"field":{"enum":["role","location"]},"value":{"type":"string"}}"#,
+                "Set the location to New York.",
+                r#"{"field":"location","value":"New York"}"#,
+            ),
             (
                 r#"{"mail":{"type":"string","format":"email"}}"#,
                 "write to <a@b.example>.",

@@ -1,8 +1,8 @@
 // An HR dashboard whose agent knows the page: the five integration points, each one call.
 
 const agent = document.getElementById('agent');
-/** The HR system and its backend, on the port after the runtime's: `demo/hr-server.mjs`. */
-const HR = `${location.protocol}//${location.hostname}:${Number(location.port) + 1}`;
+/** Where the agent runtime is: it serves the script. */
+const RUNTIME = new URL(document.querySelector('script[src$="mindset-agent.js"]').src).origin;
 
 const LABELS = {
   role: 'Role',
@@ -54,8 +54,8 @@ let token;
 mindset.init({ appUid: 'demo', getSession: session }).catch((error) => console.error(error));
 
 async function session() {
-  const answer = await fetch(`${HR}/session`, { method: 'POST' });
-  if (!answer.ok) throw new Error(`the HR server answers ${answer.status}: start the demo with \`cargo xtask demo\``);
+  const answer = await fetch('session', { method: 'POST' });
+  if (!answer.ok) throw new Error(`the backend answers ${answer.status}: is the runtime up?`);
   const given = await answer.json();
   token = given.token;
   return given;
@@ -95,10 +95,10 @@ agent.setPageTools([
     handler: ({ field, value }) => change(field, value),
   },
   {
-    name: 'set_rating',
-    description: 'Sets the performance rating of the employee, from 1 to 5.',
-    runningDescription: 'Setting the rating…',
-    completedDescription: 'Rating set',
+    name: 'change_rating',
+    description: 'Changes the performance rating of the employee, from 1 to 5.',
+    runningDescription: 'Changing the rating…',
+    completedDescription: 'Rating changed',
     confirm: ({ rating }) => `Set the rating of ${current.name} to ${rating}?`,
     parameters: {
       type: 'object',
@@ -118,8 +118,8 @@ function change(field, value) {
 }
 
 // 5. sendMessage: the page speaks for the person, aloud or silently.
-on('review', () => agent.sendWhenIdle('Draft a short performance review for this employee and file it.'));
-on('brief', () => agent.sendWhenIdle('Tell me in two sentences who this is.', { silent: true }));
+on('review', () => agent.sendWhenIdle('File a performance review. Summary: “A strong half-year; both goals are met.”'));
+on('greet', () => agent.sendWhenIdle('Greet me and say in one sentence what you can do here.', { silent: true }));
 on('refresh', showSeen);
 agent.addEventListener('mindset:agent-idle', showSeen);
 
@@ -184,7 +184,7 @@ function showGiven() {
   document.getElementById('given').replaceChildren(
     block('setSituationalAwareness', JSON.stringify({ page: 'Employee profile', employee: current.name }, null, 1)),
     block('setPassthroughParams', `file_review.profile = ${profile}`),
-    block('setPageTools', 'update_profile, set_rating'),
+    block('setPageTools', 'update_profile, change_rating'),
     block('agent session', 'externalUserId, tags: see the headers at the HR server'),
   );
 }
@@ -196,7 +196,7 @@ async function showSeen() {
 async function showModel() {
   const id = conversation;
   if (!id || !token) return;
-  const answer = await fetch(`/v1/dev/conversations/${encodeURIComponent(id)}`, { headers: { Authorization: `Bearer ${token}` } });
+  const answer = await fetch(`${RUNTIME}/v1/dev/conversations/${encodeURIComponent(id)}`, { headers: { Authorization: `Bearer ${token}` } });
   if (!answer.ok) return list('model', [], 'The runtime shows this with --dev only.');
   const { entries } = await answer.json();
   const request = entries.filter((entry) => entry.kind === 'model').pop();
@@ -216,7 +216,7 @@ function callText({ arguments: written, supplied }) {
 }
 
 async function showReceived() {
-  const received = await (await fetch(`${HR}/received`)).json();
+  const received = await (await fetch('received')).json();
   list(
     'received',
     received.slice(-2).reverse().flatMap((review) => [
