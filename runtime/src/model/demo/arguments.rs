@@ -140,8 +140,10 @@ impl<'a> Source<'a> {
         let after_name = find_name(self.text, name)
             .and_then(|at| self.text.get(at..))
             .and_then(|rest| after_any(rest, &[":", "=", " is ", " to ", " as "], true));
-        let only =
-            || self.one_text.then(|| after_any(self.text, &[" called ", " named ", " for ", " to ", ": "], false))?;
+        let only = || {
+            self.one_text
+                .then(|| after_any(self.text, &[" called ", " named ", " for ", " to ", ": "], false))?
+        };
         let found = after_name.or_else(only)?;
         let found = found.trim().trim_end_matches(['.', '!', '?']).trim();
         (!found.is_empty()).then(|| found.to_owned())
