@@ -153,6 +153,14 @@ test('a server that recites its headers wherever it can tells neither model, pag
   }
 });
 
+test('a server that restarts is connected to anew, and the call that finds out is not lost', async () => {
+  const who = await user('restart-user');
+  assert.deepEqual((await turn(who, [['everything__echo', { message: 'before' }]])).results, ['Echo: before']);
+  await reference.restart();
+  const calls = ['one', 'two', 'three'].map((message) => ['everything__echo', { message }]);
+  assert.deepEqual((await turn(who, calls)).results, ['Echo: one', 'Echo: two', 'Echo: three']);
+});
+
 test('a server that is gone is said to be and the turn goes on', async () => {
   const who = await user('late-user');
   await newest.stop();

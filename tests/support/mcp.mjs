@@ -16,11 +16,19 @@ import { Program } from './process.mjs';
 /** The reference server of revision 2025-11-25: 13 tools, sessions, answers as event streams. */
 export async function everything() {
   const port = await freePort();
-  // One of its tools prints its environment: it gets an empty one.
-  const program = new Program(npmProgram('mcp-server-everything'), ['streamableHttp'], { env: { PORT: String(port), HOME: '/' } });
   const url = `http://127.0.0.1:${port}/mcp`;
-  await program.answers(url);
-  return { url, stop: () => program.stop('SIGKILL') };
+  // One of its tools prints its environment: it gets an empty one.
+  const start = () => new Program(npmProgram('mcp-server-everything'), ['streamableHttp'], { env: { PORT: String(port), HOME: '/' } }).answers(url);
+  let program = await start();
+  return {
+    url,
+    stop: () => program.stop('SIGKILL'),
+    /** Ends it and starts it again at the same place: it knows no session any more. */
+    async restart() {
+      await program.stop('SIGKILL');
+      program = await start();
+    },
+  };
 }
 
 /** A fastmcp server that keeps the headers of every request in a file. */

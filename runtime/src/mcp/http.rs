@@ -9,7 +9,9 @@ use futures_util::stream::BoxStream;
 use mindset_core::json::Value;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response, StatusCode, Url};
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, ServerJsonRpcMessage, ServerResult};
+use rmcp::model::{
+    ClientJsonRpcMessage, ErrorCode, ErrorData, ProtocolVersion, ServerJsonRpcMessage, ServerResult,
+};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
@@ -127,7 +129,7 @@ impl Http {
         }
         let id = wire::id(&message);
         if !status.is_success() {
-            return refused(response, &message, id.as_ref()).await;
+            return refused(response, &message, id.as_ref(), in_session).await;
         }
         let session = response.headers().get(SESSION).and_then(|v| v.to_str().ok()).map(str::to_owned);
         let expect = Expect::of(&message);
@@ -161,8 +163,9 @@ impl StreamableHttpClient for Http {
         let answer = self.post(message, session, custom);
         let Some(question) = question else { return answer.await.map_err(Fault::Client) };
         match tokio::time::timeout(self.0.patience, answer).await {
-            Ok(Ok(answer)) if says_something(&answer) => Ok(answer),
-            // Nothing, or what a server says that answers everything alike.
+            Ok(Ok(answer)) if goes_on(&answer) => Ok(answer),
+            // Nothing, or that it knows older revisions only, or what a server says that
+            // answers everything alike.
             Err(_) | Ok(Ok(_) | Err(HttpFault::Unreadable)) => {
                 Ok(StreamableHttpPostResponse::Json(older(question), None))
             }
@@ -223,11 +226,17 @@ fn discover(message: &ClientJsonRpcMessage) -> Option<rmcp::model::RequestId> {
     }
 }
 
-/// Whether the question for the new revision is answered by it.
-fn says_something(answer: &StreamableHttpPostResponse) -> bool {
+/// Whether it is an answer to the question for the new revision that rmcp can go on with.
+fn goes_on(answer: &StreamableHttpPostResponse) -> bool {
+    let new = ProtocolVersion::V_2026_07_28;
     match answer {
         StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Response(response), _) => {
-            matches!(response.result, ServerResult::DiscoverResult(_))
+            matches!(&response.result, ServerResult::DiscoverResult(d) if d.supported_versions.contains(&new))
+        }
+        StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), _) => {
+            let known = error.error.data.as_ref().and_then(|d| d.get("supported")?.as_array());
+            error.error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+                || known.is_some_and(|known| known.iter().any(|v| v == new.as_str()))
         }
         StreamableHttpPostResponse::Accepted => false,
         _ => true,
@@ -245,6 +254,7 @@ async fn refused(
     response: Response,
     message: &ClientJsonRpcMessage,
     id: Option<&Value>,
+    in_session: bool,
 ) -> Result<StreamableHttpPostResponse, HttpFault> {
     let status = response.status();
     let fault = HttpFault::Status(status.as_u16());
@@ -256,12 +266,27 @@ async fn refused(
     let text = if is_json { read(response, MAX_ERROR).await.unwrap_or_default() } else { String::new() };
     let text = wire::incoming(&text, Expect::of(message), id);
     let answer = text.and_then(|text| serde_json::from_str(&text).ok());
+    if in_session && status == StatusCode::BAD_REQUEST && answer.as_ref().is_some_and(blames_session) {
+        return Err(HttpFault::Gone);
+    }
     match (answer, question) {
         (Some(error @ ServerJsonRpcMessage::Error(_)), _) => {
             Ok(StreamableHttpPostResponse::Json(error, None))
         }
         (_, Some(question)) => Ok(StreamableHttpPostResponse::Json(older(question), None)),
         _ => Err(fault),
+    }
+}
+
+/// Whether an error is about the session. Instead of the 404 that the protocol asks
+/// for, some servers, the reference server among them, answer 400 and say so in words.
+fn blames_session(answer: &ServerJsonRpcMessage) -> bool {
+    match answer {
+        ServerJsonRpcMessage::Error(error) => {
+            let text = error.error.message.to_ascii_lowercase();
+            text.contains("session") && error.error.code != ErrorCode::INVALID_PARAMS
+        }
+        _ => false,
     }
 }
 

@@ -75,6 +75,7 @@ struct Inner {
     slots: Mutex<HashMap<(Caller, String), Arc<Slot>>>,
     sweeping: AtomicBool,
     closed: AtomicBool,
+    most: usize,
 }
 
 impl std::fmt::Debug for Servers {
@@ -86,6 +87,10 @@ impl std::fmt::Debug for Servers {
 impl Servers {
     /// The servers of all apps; connects to none yet.
     pub(crate) fn new(config: &Config) -> Servers {
+        Servers::with_at_most(config, MAX_CONNECTIONS)
+    }
+
+    fn with_at_most(config: &Config, most: usize) -> Servers {
         let servers = config.apps.iter().flat_map(|app| {
             let of_app = |s: &McpServer| ((app.uid.clone(), s.uid.clone()), Arc::new(s.clone()));
             app.mcp_servers.iter().map(of_app)
@@ -95,6 +100,7 @@ impl Servers {
             slots: Mutex::default(),
             sweeping: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            most,
         }))
     }
 
@@ -177,7 +183,7 @@ impl Servers {
             return Ok(Arc::clone(slot));
         }
         let headers = headers::headers(caller, configured)?;
-        if slots.len() >= MAX_CONNECTIONS {
+        if slots.len() >= self.0.most {
             let unused = slots.iter().filter(|(_, slot)| Arc::strong_count(slot) == 1);
             let oldest = unused.max_by_key(|(_, slot)| slot.unused()).map(|(key, _)| key.clone());
             slots.remove(&oldest.ok_or("there are too many connections to MCP servers")?);

@@ -141,6 +141,15 @@ async fn a_server_that_does_not_know_the_new_revision_is_asked_for_the_old_one()
         Reply::json(200, r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"?"}}"#),
         Reply::json(400, r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32000,"message":"?"}}"#),
         Reply::json(400, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"?"}}"#),
+        Reply::json(
+            400,
+            r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"?","data":{"supported":["2025-11-25"]}}}"#,
+        ),
+        Reply::json(400, r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"?"}}"#),
+        Reply::json(
+            200,
+            r#"{"jsonrpc":"2.0","id":0,"result":{"supportedVersions":["2025-11-25"],"capabilities":{},"resultType":"complete"}}"#,
+        ),
         Reply::plain(404, "text/html", "?"),
         Reply::plain(405, "text/plain", "?"),
         Reply::plain(500, "text/plain", "?"),

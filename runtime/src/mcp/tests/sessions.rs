@@ -74,21 +74,17 @@ async fn a_server_of_the_new_revision_has_no_session() {
     assert!(peer.seen().iter().all(|s| s.header("x-user-id") == "user-one"));
 }
 
-/// A server that answers 404 to calls in `lost` sessions.
-async fn forgetful(lost: &'static [&'static str]) -> (Peer, Arc<AtomicBool>) {
+const UNKNOWN: &str = r#"{"jsonrpc":"2.0","error":{"code":-32001,"message":"unknown session"},"id":null}"#;
+
+/// A server that answers `status` to calls in `lost` sessions.
+async fn forgetful(lost: &'static [&'static str], status: u16) -> (Peer, Arc<AtomicBool>) {
     let restarted = Arc::new(AtomicBool::new(false));
     let after = Arc::clone(&restarted);
     let peer = Peer::start(legacy(move |seen| {
         let gone = after.load(Ordering::Relaxed)
             && lost.contains(&seen.session())
             && (seen.is("tools/call") || seen.is("tools/list"));
-        gone.then(|| {
-            Reply::json(
-                404,
-                r#"{"jsonrpc":"2.0","error":{"code":-32001,"message":"unknown session"},"id":null}"#,
-            )
-            .after(Duration::from_millis(30))
-        })
+        gone.then(|| Reply::json(status, UNKNOWN).after(Duration::from_millis(30)))
     }))
     .await;
     (peer, restarted)
@@ -96,7 +92,14 @@ async fn forgetful(lost: &'static [&'static str]) -> (Peer, Arc<AtomicBool>) {
 
 #[tokio::test]
 async fn a_lost_session_is_opened_anew_once_for_all_and_each_call_repeated_once() {
-    let (peer, restarted) = forgetful(&["s1"]).await;
+    // 400 is what some servers say where the protocol asks for 404.
+    for status in [404, 400] {
+        lost_once(status).await;
+    }
+}
+
+async fn lost_once(status: u16) {
+    let (peer, restarted) = forgetful(&["s1"], status).await;
     let (servers, caller) = (servers(&peer.url(), ""), caller("one"));
     servers.tools("app", &caller, "s").await.unwrap();
     assert_eq!(servers.call(&caller, &request("echo", "{}")).await, done("ok"));
@@ -122,7 +125,7 @@ async fn a_lost_session_is_opened_anew_once_for_all_and_each_call_repeated_once(
 
 #[tokio::test]
 async fn a_server_that_loses_the_new_session_too_is_not_asked_for_a_third() {
-    let (peer, restarted) = forgetful(&["s1", "s2"]).await;
+    let (peer, restarted) = forgetful(&["s1", "s2"], 404).await;
     let (servers, caller) = (servers(&peer.url(), ""), caller("one"));
     servers.tools("app", &caller, "s").await.unwrap();
     restarted.store(true, Ordering::Relaxed);
@@ -202,6 +205,33 @@ async fn an_unused_connection_is_closed() {
     assert_eq!((closed.session(), closed.header("x-user-id")), ("s1", "user-one"));
     assert_eq!(servers.call(&caller, &request("echo", "{}")).await, done("ok"));
     assert_eq!(peer.count("initialize"), 2);
+    servers.close().await;
+}
+
+#[tokio::test]
+async fn connections_are_bounded_and_the_longest_unused_gives_way() {
+    let peer = Peer::start(legacy(|seen| {
+        (seen.tool() == "slow").then(|| seen.result(&says("slow")).after(Duration::from_millis(500)))
+    }))
+    .await;
+    let servers = Servers::with_at_most(&servers_config(&peer.url(), ""), 2);
+    let call = |name: &'static str, tool: &'static str| {
+        let servers = servers.clone();
+        async move { servers.call(&caller(name), &request(tool, "{}")).await }
+    };
+    let slow = tokio::spawn(call("ann", "slow"));
+    peer.until(|s| s.tool() == "slow").await;
+    for name in ["bob", "cid", "dan"] {
+        assert_eq!(call(name, "echo").await, done("ok"), "{name}");
+    }
+    let closed = peer.until(|s| s.method == "DELETE").await;
+    assert_eq!(closed.header("x-user-id"), "user-bob");
+    // Those in use stay, and beyond them there is no room.
+    let other = tokio::spawn(call("dan", "slow"));
+    peer.until(|s| s.tool() == "slow" && s.header("x-user-id") == "user-dan").await;
+    let full = "The call was not carried out: there are too many connections to MCP servers.";
+    assert_eq!(call("eve", "echo").await, ToolOutcome::Failed(full.into()));
+    assert_eq!((slow.await.unwrap(), other.await.unwrap()), (done("slow"), done("slow")));
     servers.close().await;
 }
 
