@@ -19,9 +19,10 @@ let runtime;
 before(async () => {
   const peers = [callingModel(), everything(), headersServer(), modern(), reciting()];
   [models, reference, headers, newest, hostile] = await Promise.all(peers);
-  const server = (uid, url) => `
+  const server = (uid, url, title = uid) => `
 [[apps.mcp_servers]]
 uid = "${uid}"
+title = "${title}"
 url = "${url}"
 authorization = "env:TEST_MCP_KEY"
 allow_private = true
@@ -41,7 +42,7 @@ log = "trace"
 uid = "firm"
 api_keys = ["backend-key"]
 origins = ["loopback"]
-${server('everything', reference.url)}${server('notes', headers.url)}${server('newest', newest.url)}${server('hostile', hostile.url)}
+${server('everything', reference.url)}${server('notes', headers.url)}${server('newest', newest.url, 'Newest sums')}${server('hostile', hostile.url)}
 [[apps.agents]]
 uid = "helper"
 model = "calling"
@@ -167,5 +168,5 @@ test('a server that is gone is said to be and the turn goes on', async () => {
   const { events, results } = await turn(who, [['everything__echo', { message: 'still here' }]]);
   assert.deepEqual(results, ['Echo: still here']);
   const warnings = events.filter((e) => e.type === 'CUSTOM' && e.name === 'mindset.warning');
-  assert.match(warnings[0]?.value.message ?? '', /`newest`/);
+  assert.match(warnings[0]?.value.message ?? '', /`Newest sums`/);
 });

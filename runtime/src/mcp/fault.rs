@@ -3,23 +3,14 @@
 
 use std::fmt;
 
-/// Why a server's tools cannot be used. Its text is fit for logs and people: no
-/// address, no header, no word of the server.
+/// Why a server's tools cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct McpFault {
     /// The server's uid.
     pub(crate) server: String,
-    /// What happened.
+    /// What happened, fit for logs: no address, no header, no word of the server.
     pub(crate) reason: String,
 }
-
-impl fmt::Display for McpFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "The tools of `{}` are not available: {}.", self.server, self.reason)
-    }
-}
-
-impl std::error::Error for McpFault {}
 
 /// What went wrong with one HTTP exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -104,6 +104,12 @@ impl Servers {
         }))
     }
 
+    /// A server's name for people: its title, else its uid.
+    pub(crate) fn name<'s>(&'s self, app: &str, uid: &'s str) -> &'s str {
+        let server = self.0.servers.get(&(app.to_owned(), uid.to_owned()));
+        server.and_then(|s| s.title.as_deref()).unwrap_or(uid)
+    }
+
     /// The tools of an app's server for `caller`. Connects when needed; the list is
     /// kept until the server says that it has changed, at most a minute.
     ///
@@ -235,7 +241,9 @@ fn given(request: &ToolRequest) -> Mask {
     Mask::of(texts)
 }
 
+/// What the model is told; what the operator can do about it stays in the log.
 fn not_run(reason: &str) -> ToolOutcome {
+    let reason = reason.split(';').next().unwrap_or(reason);
     ToolOutcome::Failed(format!("The call was not carried out: {reason}."))
 }
 

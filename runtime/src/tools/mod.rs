@@ -107,15 +107,15 @@ impl Tools {
     /// What readers are told of a server that cannot be used.
     fn without(&self, app: &str, fault: &McpFault) -> ApiResult<String> {
         tracing::warn!(server = fault.server, reason = fault.reason, "an MCP server cannot be used");
+        let name = self.servers.name(app, &fault.server);
         if self.terms(app, &fault.server).is_some_and(|terms| terms.required) {
             let message = format!(
-                "The agent cannot answer without the tools of `{}`, which are not available. The operator finds \
-                 the reason in the log; try again later.",
-                fault.server
+                "The agent cannot answer without the tools of `{name}`, which are not available. The operator finds \
+                 the reason in the log; try again later."
             );
             return Err(ApiError::new(ErrorCode::AgentMisconfigured, message).with("server", &*fault.server));
         }
-        Ok(format!("The tools of `{}` are not available now; the answer does without.", fault.server))
+        Ok(format!("The tools of `{name}` are not available now; the answer does without."))
     }
 
     /// The headers that the server of a call got, as they may be shown.

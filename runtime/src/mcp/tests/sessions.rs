@@ -135,7 +135,7 @@ async fn a_server_that_loses_the_new_session_too_is_not_asked_for_a_third() {
     assert_eq!(both, (lost.clone(), lost.clone()));
     assert_eq!(servers.call(&caller, &call).await, lost);
     let fault = servers.tools("app", &caller, "s").await.unwrap_err();
-    assert_eq!(fault.to_string(), "The tools of `s` are not available: the server has lost the session.");
+    assert_eq!(fault, McpFault { server: "s".into(), reason: "the server has lost the session".into() });
     assert_eq!(peer.count("initialize"), 2, "{:?}", peer.lines());
     servers.close().await;
 }
