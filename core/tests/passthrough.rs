@@ -58,6 +58,31 @@ fn check_strip(declared: &Object, supplied: &[&str]) {
     }
 }
 
+/// What providers get names every parameter at the root and requires nothing more.
+fn check_flat(declared: &Object, dice: &mut Dice) {
+    const REFUSED: [&str; 6] = ["allOf", "anyOf", "oneOf", "not", "enum", "$ref"];
+    let visible = VisibleSchema::strip(declared, |name| name == "key");
+    let flat = visible.flat();
+    assert!(REFUSED.iter().all(|keyword| flat.get(keyword).is_none()), "{flat}");
+    let properties = flat.get("properties").and_then(Value::as_object).unwrap();
+    let names = named(visible.as_object()).declared;
+    assert!(names.iter().all(|name| properties.get(name).is_some()), "{names:?} are not all in {flat}");
+    assert!(
+        properties.iter().all(|(name, _)| names.iter().any(|n| n == name)),
+        "more than {names:?} in {flat}"
+    );
+    let whole = Value::Object(visible.as_object().clone());
+    let Ok(whole) = Schema::parse(&whole, &Plain) else { return };
+    let required = flat.get("required").and_then(Value::as_array).unwrap_or_default();
+    for _ in 0..10 {
+        let given = arguments(dice);
+        if whole.check(&Value::Object(given.clone())).is_empty() {
+            let has = |name: &Value| name.as_str().is_some_and(|name| given.get(name).is_some());
+            assert!(required.iter().all(has), "{given} fits {}\n  but not {flat}", visible.as_object());
+        }
+    }
+}
+
 /// Whatever is right with the page's values is right for the model without them.
 fn check_meaning(declared: &Object, supplied: &[&str], dice: &mut Dice) -> bool {
     let Ok(whole) = Schema::parse(&Value::Object(declared.clone()), &Plain) else { return false };
@@ -104,6 +129,7 @@ fn strip_takes_the_names_and_nothing_else() {
             let declared = schema(&mut dice);
             let supplied = supplied(&mut dice);
             check_strip(&declared, &supplied);
+            check_flat(&declared, &mut dice);
             meant += u32::from(check_meaning(&declared, &supplied, &mut dice));
         }
     }
@@ -151,6 +177,23 @@ fn stripped_schemas_in_full() {
     ] {
         let visible = VisibleSchema::strip(&object(declared), |name| name == "key");
         assert_eq!(visible.as_object().text(), expected);
+    }
+}
+
+#[test]
+fn providers_get_no_alternatives_at_the_root() {
+    for (declared, expected) in [
+        (
+            r##"{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],"oneOf":[{"properties":{"kind":{"const":"a"},"a":{}},"required":["kind"]},{"$ref":"#/$defs/B"}],"allOf":[{"required":["q","n"]}],"$defs":{"B":{"properties":{"kind":{"const":"b"},"n":{"type":"integer"}}}}}"##,
+            r##"{"type":"object","properties":{"q":{"type":"string"},"kind":{"anyOf":[{"const":"a"},{"const":"b"}]},"a":{},"n":{"type":"integer"}},"required":["q","n"],"$defs":{"B":{"properties":{"kind":{"const":"b"},"n":{"type":"integer"}}}}}"##,
+        ),
+        (
+            r#"{"type":"object","properties":{},"minProperties":1}"#,
+            r#"{"type":"object","properties":{},"minProperties":1}"#,
+        ),
+    ] {
+        let visible = VisibleSchema::strip(&object(declared), |_| false);
+        assert_eq!(visible.flat().text(), expected);
     }
 }
 

@@ -410,6 +410,22 @@ fn refused_passthrough_is_refused_with_its_code() {
 }
 
 #[test]
+fn keys_without_end_cost_nothing() {
+    let schema = schema_with(50);
+    let tools: Vec<_> = (0..100).map(|n| mcp("s", &format!("t{n}"), &schema)).collect();
+    let many = (0..200_000).map(|n| format!("\"a{n}.p1\":{n}"));
+    let text = format!("{{\"p1\":\"wild\",\"t7.p2\":\"one\",{}}}", many.collect::<Vec<_>>().join(","));
+    let mut b = start(tools, &[], &text);
+    b.model(call(0, Some("p0"), "s__t7", "{}")).model([end()]);
+    assert_eq!(b.calls[0].arguments.expose().text(), r#"{"p1":"wild","p2":"one"}"#);
+}
+
+fn schema_with(count: u32) -> String {
+    let properties: Vec<_> = (0..count).map(|n| format!("\"p{n}\":{{}}")).collect();
+    format!("{{\"properties\":{{{}}}}}", properties.join(","))
+}
+
+#[test]
 fn page_tools_are_neither_stripped_nor_filled_here() {
     let mut run = input("r1", vec![user("u1", "go")]);
     run.tools = vec![tool("look")];

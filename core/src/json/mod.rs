@@ -118,6 +118,11 @@ impl Object {
         self.0.iter().map(|(k, v)| (k.as_str(), v))
     }
 
+    /// Leaves the members whose names are wanted.
+    pub(crate) fn retain(&mut self, mut wanted: impl FnMut(&str) -> bool) {
+        self.0.retain(|(k, _)| wanted(k));
+    }
+
     /// The values in order, to change them.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.0.iter_mut().map(|(_, v)| v)

@@ -9,6 +9,7 @@
 //! [`FullArgs`] can be printed or turned into an event.
 
 mod arguments;
+mod flat;
 mod in_place;
 mod moved;
 mod strip;
@@ -146,6 +147,17 @@ impl Passthrough {
             if here(key) { kept.insert(key, value.clone()) } else { rest.insert(key, value.clone()) }
         }
         (Passthrough(kept), Passthrough(rest))
+    }
+
+    /// Without the keys that supply nothing to these tools, whose parameters `declared`
+    /// knows: however many a page sends, what is left is no more than the tools take.
+    #[must_use]
+    pub(crate) fn relevant(mut self, known: &[ToolName<'_>], declared: impl Fn(&str) -> bool) -> Passthrough {
+        self.0.retain(|key| match target(key, known) {
+            Some(length) => key.get(length..).is_some_and(&declared),
+            None => declared(key),
+        });
+        self
     }
 
     /// The keys, in the page's order.

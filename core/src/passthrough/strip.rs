@@ -1,6 +1,7 @@
 //! What the model is told of a tool.
 
 use super::MANAGED;
+use super::flat::flat;
 use super::in_place::{MAX_DEPTH, MAX_PARTS, declared_names, document_of, resolve};
 use super::moved::keep_targets;
 use crate::json::{Object, Value, concat};
@@ -70,6 +71,12 @@ impl VisibleSchema {
     /// The schema.
     pub fn as_object(&self) -> &Object {
         &self.schema
+    }
+
+    /// The schema for providers, some of which refuse `anyOf` and its like at the root
+    /// of a tool: every parameter at the root, and no such keyword there.
+    pub fn flat(&self) -> Object {
+        flat(&self.schema)
     }
 
     /// The names that were taken out.

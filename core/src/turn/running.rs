@@ -69,6 +69,7 @@ impl Run {
         let passthrough = toolset::passthrough(input.mindset("passthroughParams"))?;
         let mut agent = agent;
         let (tools, warnings) = Toolset::new(&input.tools, std::mem::take(&mut agent.tools), &*patterns)?;
+        let passthrough = tools.relevant(passthrough);
         let Accepted { truncate, stored, new } = accept(&input, conversation, &mut *ids, now)?;
         let mut run = Run {
             system: prompt::system_prompt(&agent.instructions, &input.context),
@@ -105,7 +106,7 @@ impl Run {
         match (state, input) {
             (State::Over, _) => {}
             (state, Input::Passthrough(passthrough)) => {
-                self.passthrough = passthrough;
+                self.passthrough = self.tools.relevant(passthrough);
                 self.state = state;
             }
             (State::Model(answer), Input::Model(event)) => self.model_says(answer, event, now),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::agui::Tool;
 use crate::json::{Object, Value};
-use crate::passthrough::{CheckedArgs, FullArgs, Passthrough, ToolName, VisibleSchema};
+use crate::passthrough::{CheckedArgs, FullArgs, Passthrough, ToolName, VisibleSchema, declared_names};
 use crate::schema::{Matcher, Pattern, Schema};
 
 use super::names::model_names;
@@ -15,6 +15,8 @@ use super::{ModelTool, Refusal, ServerTool, page_tools};
 pub(super) struct Toolset {
     page: Vec<ModelTool>,
     server: Vec<(String, ServerTool)>,
+    /// Every parameter that a tool of the runtime declares.
+    declared: BTreeSet<String>,
 }
 
 /// Who has the tool that the model calls.
@@ -47,7 +49,13 @@ impl Toolset {
         }
         let taken = page.iter().map(|tool| tool.name.as_str()).collect();
         let names = model_names(&tools, &taken);
-        Ok((Toolset { page, server: names.into_iter().zip(tools).collect() }, warnings))
+        let declared = tools.iter().flat_map(|tool| declared_names(&tool.declared())).collect();
+        Ok((Toolset { page, server: names.into_iter().zip(tools).collect(), declared }, warnings))
+    }
+
+    /// Of what the page supplies, what a tool here can take.
+    pub(super) fn relevant(&self, passthrough: Passthrough) -> Passthrough {
+        passthrough.relevant(&self.key_names(), |name| self.declared.contains(name))
     }
 
     /// The tools for the next model request, without what the page supplies now.

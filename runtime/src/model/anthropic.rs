@@ -40,7 +40,7 @@ impl Anthropic {
             .tools
             .iter()
             .map(|t| {
-                object! { "name": &t.name, "description": &t.description, "input_schema": t.parameters.as_object().clone() }
+                object! { "name": &t.name, "description": &t.description, "input_schema": t.parameters.flat() }
             })
             .collect();
         if !tools.is_empty() {

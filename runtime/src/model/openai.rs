@@ -46,7 +46,7 @@ impl OpenAi {
             .iter()
             .map(|t| {
                 let function = object! {
-                    "name": &t.name, "description": &t.description, "parameters": t.parameters.as_object().clone(),
+                    "name": &t.name, "description": &t.description, "parameters": t.parameters.flat(),
                 };
                 object! { "type": "function", "function": function }
             })
