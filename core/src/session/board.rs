@@ -54,19 +54,6 @@ impl Session {
         }
     }
 
-    /// The turn is over: of the server's tools that run still nothing more is heard.
-    pub(super) fn stop_lines(&mut self) {
-        let mut left = Vec::new();
-        for line in &self.transcript.lines {
-            if line.state == ToolState::Running {
-                left.push((line.id.clone(), line.label.clone()));
-            }
-        }
-        for (id, label) in left {
-            self.tool_line(&id, ToolState::Stopped, label);
-        }
-    }
-
     /// Shows how a call stands.
     pub(super) fn tool_line(&mut self, id: &str, state: ToolState, label: String) {
         let behind = self.transcript.rows.len();

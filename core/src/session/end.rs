@@ -80,7 +80,7 @@ impl Session {
 
     /// Ends the turn; the promise comes after idle, or before the next turn.
     pub(super) fn end_turn(&mut self, mut turn: Box<Turn>, ending: Ending, now: Millis) {
-        self.stop_lines();
+        self.end_server_tools(&mut turn, true, now);
         let mut result = self.result(&turn, TurnStatus::Finished);
         let send = turn.send;
         match ending {
@@ -171,6 +171,7 @@ impl Session {
     /// of its end.
     pub(super) fn left(&mut self, turn: &mut Turn, unheard: bool) {
         if !unheard {
+            self.end_server_tools(turn, false, self.now);
             let effects = std::mem::take(&mut turn.effects);
             self.out.runtime(aborted("The conversation was left.", effects));
             let conversation_id = self.conversation_id().map(str::to_owned);

@@ -56,8 +56,8 @@ impl Session {
                     description: self.channels.tool(name).and_then(|tool| tool.running.clone()),
                 });
             }
-            "TOOL_CALL_RESULT" => self.server_tool_ended(stream, &event),
-            "CUSTOM" => self.custom(stream, &event),
+            "TOOL_CALL_RESULT" => self.server_tool_ended(turn, stream, &event, now),
+            "CUSTOM" => self.custom(turn, stream, &event, now),
             "RUN_FINISHED" => {
                 if let Some(Value::Array(usage)) = event.take("usage") {
                     turn.usage.extend(usage);

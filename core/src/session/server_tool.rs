@@ -3,18 +3,27 @@
 
 use super::Session;
 use super::fault;
+use super::state::Turn;
 use super::stream::Stream;
+use crate::Millis;
 use crate::agui::Reading;
 use crate::event::{Citation, RuntimeEvent, ToolSource};
 use crate::json::Value;
 use crate::view::{Notice, Patch, ToolState};
 
+/// A call that the server runs.
+pub(super) struct Serving {
+    id: String,
+    name: String,
+    since: Millis,
+}
+
 impl Session {
     /// A `CUSTOM` event; those nobody knows are passed over.
-    pub(super) fn custom(&mut self, stream: &Stream, event: &Reading) {
+    pub(super) fn custom(&mut self, turn: &mut Turn, stream: &Stream, event: &Reading, now: Millis) {
         let Some(value) = event.get("value") else { return };
         match event.str("name") {
-            "mindset.tool_start" => self.server_tool_started(value),
+            "mindset.tool_start" => self.server_tool_started(turn, value, now),
             "mindset.citations" => self.cited(stream, value),
             "mindset.warning" => {
                 let text = fault::said(value.str("message").unwrap_or(""));
@@ -24,9 +33,13 @@ impl Session {
         }
     }
 
-    fn server_tool_started(&mut self, value: &Value) {
+    fn server_tool_started(&mut self, turn: &mut Turn, value: &Value, now: Millis) {
         let (Some(id), Some(name)) = (value.str("toolCallId"), value.str("toolName")) else { return };
+        if turn.serving.iter().any(|serving| serving.id == id) {
+            return;
+        }
         let description = value.str("description");
+        turn.serving.push(Serving { id: id.to_owned(), name: name.to_owned(), since: now });
         self.tool_line(id, ToolState::Running, description.unwrap_or(name).to_owned());
         self.out.runtime(RuntimeEvent::ToolStart {
             tool_call_id: id.to_owned(),
@@ -39,7 +52,13 @@ impl Session {
 
     /// A call of the server's has a result. Other servers than ours say no more than
     /// that, and that is both beginning and end.
-    pub(super) fn server_tool_ended(&mut self, stream: &Stream, event: &Reading) {
+    pub(super) fn server_tool_ended(
+        &mut self,
+        turn: &mut Turn,
+        stream: &Stream,
+        event: &Reading,
+        now: Millis,
+    ) {
         let id = event.str("toolCallId");
         if self.transcript.is_answered(id) {
             return;
@@ -51,9 +70,10 @@ impl Session {
         let ok = event.mindset("ok").and_then(Value::as_bool);
         if ok.is_none() {
             let start = crate::object! { "toolCallId": id, "toolName": &name };
-            self.server_tool_started(&Value::Object(start));
+            self.server_tool_started(turn, &Value::Object(start), now);
         }
         let ok = ok.unwrap_or(true);
+        turn.serving.retain(|serving| serving.id != id);
         let state = if ok { ToolState::Done } else { ToolState::Failed };
         let label = description.map(str::to_owned).or_else(|| self.label(id)).unwrap_or_else(|| name.clone());
         self.tool_line(id, state, label);
@@ -65,6 +85,25 @@ impl Session {
             error: said("error").map(fault::said),
             duration_ms: event.mindset("durationMs").and_then(Value::as_u64).unwrap_or(0),
         });
+    }
+
+    /// The turn is over: of what the server still runs nothing more is heard.
+    pub(super) fn end_server_tools(&mut self, turn: &mut Turn, drawn: bool, now: Millis) {
+        for serving in std::mem::take(&mut turn.serving) {
+            if drawn {
+                let label = self.label(&serving.id).unwrap_or_default();
+                self.tool_line(&serving.id, ToolState::Stopped, label);
+            }
+            let why = "The turn ended before the result came. It is not known whether the tool acted.";
+            self.out.runtime(RuntimeEvent::ToolEnd {
+                tool_call_id: serving.id,
+                tool_name: serving.name,
+                ok: false,
+                description: None,
+                error: Some(why.to_owned()),
+                duration_ms: now.saturating_sub(serving.since),
+            });
+        }
     }
 
     fn label(&self, id: &str) -> Option<String> {

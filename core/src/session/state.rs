@@ -2,6 +2,7 @@
 
 use super::exchange::Exchange;
 use super::offer::Offered;
+use super::server_tool::Serving;
 use super::step::Step;
 use super::stream::Stream;
 use super::transcript::UserMessage;
@@ -137,6 +138,8 @@ pub(super) struct Turn {
     pub(super) usage: Vec<Value>,
     /// The page's tools as the current run was told of them.
     pub(super) offer: Vec<Offered>,
+    /// Calls that the server runs.
+    pub(super) serving: Vec<Serving>,
     /// Calls of the page's tools that changed something, or may have.
     pub(super) effects: Vec<Value>,
     /// The current run was posted with pass-through parameters that have changed since.
@@ -161,6 +164,7 @@ impl Turn {
             announced: false,
             usage: Vec::new(),
             offer: Vec::new(),
+            serving: Vec::new(),
             effects: Vec::new(),
             outdated: false,
         }

@@ -289,6 +289,40 @@ fn tools_of_the_runtime_are_told_and_shown() {
 }
 
 #[test]
+fn every_beginning_has_an_end() {
+    let start = r#"{"type":"CUSTOM","name":"mindset.tool_start","value":{"toolCallId":"c1","toolName":"find","source":"mcp","description":"Looking…"}}"#;
+    let error = r#"{"type":"RUN_ERROR","message":"Broken."}"#;
+    for way in ["stop", "error", "cut", "silence", "left"] {
+        let mut bench = Bench::ready();
+        bench.send(1, "hi");
+        bench.head(200, "text/event-stream");
+        bench.event(STARTED);
+        for event in call("c1", "crm__find", "{}") {
+            bench.event(&event);
+        }
+        bench.event(start);
+        bench.now += 5;
+        match way {
+            "stop" => {
+                bench.input(Input::Stop);
+                bench.event(error);
+            }
+            "error" => bench.event(error),
+            "cut" => bench.end(),
+            "silence" => bench.pass(45_000),
+            _ => bench.start(config()),
+        }
+        let story = bench.story();
+        let at =
+            story.iter().position(|word| word == "tool_end").unwrap_or_else(|| panic!("{way}: {story:?}"));
+        assert!(story[at + 1].starts_with("run_error"), "{way}: {story:?}");
+        let stopped =
+            Patch::SetTool { id: "c1".into(), state: ToolState::Stopped, label: "Looking…".into() };
+        assert_eq!(bench.patches().contains(&&stopped), way != "left", "{way}");
+    }
+}
+
+#[test]
 fn a_failed_tool_of_the_runtime_says_why() {
     let result = r#"{"type":"TOOL_CALL_RESULT","messageId":"t","toolCallId":"c1","content":"no such table","metadata":{"mindset":{"ok":false,"error":"no such table","durationMs":3,"source":"mcp","server":"crm","toolName":"find","readOnly":false}}}"#;
     let bench = server_tool(result);
