@@ -1,8 +1,14 @@
 //! Regular expressions for tools' schemas: the browser's `RegExp` with the flag `u`.
 
-use js_sys::{Array, Function, Reflect, RegExp, global};
+use js_sys::RegExp;
 use mindset_core::schema::{Matcher, Pattern};
-use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(module = "/src/pattern.js")]
+extern "C" {
+    // `RegExp::new` would throw through the wasm.
+    fn expression(source: &str) -> Option<RegExp>;
+}
 
 /// Compiles the patterns of a schema.
 #[derive(Debug)]
@@ -12,13 +18,10 @@ struct Expression(RegExp);
 
 impl Pattern for Patterns {
     fn compile(&self, source: &str) -> Result<Box<dyn Matcher>, String> {
-        // `RegExp::new` would throw through the wasm; `construct` hands the error over.
-        let refused = |_| "the browser refuses this regular expression".to_owned();
-        let class = Reflect::get(&global(), &JsValue::from_str("RegExp")).map_err(refused)?;
-        let arguments = Array::of2(&JsValue::from_str(source), &JsValue::from_str("u"));
-        let class: &Function = class.unchecked_ref();
-        let made = Reflect::construct(class, &arguments).map_err(refused)?;
-        Ok(Box::new(Expression(made.unchecked_into())))
+        match expression(source) {
+            Some(made) => Ok(Box::new(Expression(made))),
+            None => Err("the browser refuses this regular expression".to_owned()),
+        }
     }
 }
 
