@@ -245,6 +245,7 @@ export class Panel {
     icon(line, path);
     add(line, 'span|class=unseen', `${said}: `);
     add(line, 'span|part=tool__text|dir=auto', text);
+    if (state === 'running' || state === 'failed') this.#announcer.textContent = line.textContent;
     this.#open[state === 'running' || state === 'asking' ? 'add' : 'delete'](id);
     this.#showTyping();
   }

@@ -45,6 +45,8 @@ export class Loader {
   /** What `init` got when the module could not be loaded: used if a later call loads it. */
   #kept;
   #trapped = false;
+  /** Names this page, whichever instance speaks. */
+  #client;
 
   /** `locate` gives the URL of the wasm file, `script` is the URL of this one, `server` the default of `init`. */
   constructor(locate, script, server) {
@@ -117,7 +119,7 @@ export class Loader {
     }
     const glue = instantiate();
     glue.started(await WebAssembly.instantiate(this.#module, glue.imports()));
-    glue.install(MindsetError, this.#server);
+    this.#client = glue.install(MindsetError, this.#server, this.#client);
     this.glue = glue;
     if (this.config) glue.init(this.config);
     else if (!this.#inits.length && this.#kept) this.init(this.#kept).catch((error) => this.#told(error));

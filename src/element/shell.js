@@ -309,8 +309,8 @@ function elementClass(loader, page) {
       try {
         this.#agent.set(name, text, Boolean(isAttribute));
       } catch (error) {
-        if (loader.trapped(error, this.#glue)) return;
-        throw error;
+        // The next instance gets it.
+        if (!loader.trapped(error, this.#glue)) throw error;
       }
       this.#values.set(name, call);
       if (handlers) this.#tools.accept(handlers);

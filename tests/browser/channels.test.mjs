@@ -232,6 +232,15 @@ test("an attribute's text goes out as it stands; the last good one holds; remova
   assert.deepEqual(posted().awareness, []);
 });
 
+test('an attribute over the limit is told by an event, and the value before holds', async () => {
+  const host = await s.ready({ elements: element(`situational-awareness='{"page":"A"}'`) });
+  await host.run(() => document.getElementById('agent').setAttribute('situational-awareness', JSON.stringify({ t: 'x'.repeat(20_000) })));
+  const { code, context } = await host.error();
+  assert.deepEqual([code, context], ['situational-awareness-too-large', { characters: 20_008, limit: 10_000 }]);
+  await host.send('go');
+  assert.deepEqual(posted().awareness, [['situational_awareness', '{"page":"A"}']]);
+});
+
 test('kebab-case wins over camelCase, the last writer over the other, an equal text does nothing', async () => {
   const host = await s.ready({ elements: element(`situationalAwareness='{"from":"camel"}'`) });
   const now = async () => {

@@ -149,6 +149,42 @@ test('a trap settles what waits, and a fresh instance goes on', async () => {
   assert.equal((await host.run(() => document.getElementById('other').sendWhenIdle('hello'))).text, 'You said: hello.');
 });
 
+test('a fresh instance knows what the page has set, and calls left open are answered as unknown', async () => {
+  const host = await s.ready();
+  await host.run(() => {
+    const agent = document.getElementById('agent');
+    agent.setSituationalAwareness({ page: 'kept' });
+    agent.setPageTools([{ name: 'it', description: 'd', handler: (_, { signal }) => new Promise((done) => {
+      window.ran = (window.ran ?? 0) + 1;
+      signal.addEventListener('abort', () => { window.aborted = true; done(); });
+    }) }]);
+  });
+  s.runtime.onRun = (run) => {
+    if (run.results.length) return run.start().say('Back again.').finish();
+    run.start().calls(['it', {}, 'call-1']);
+    const { threadId, messages, forwardedProps } = run.input;
+    s.runtime.conversations.set(threadId, {
+      messages: messages.map(({ id, role, content }) => ({ id, role, content })),
+      openCalls: [{ toolCallId: 'call-1', toolName: 'it', arguments: '{}', runId: run.input.runId, clientId: forwardedProps.mindset.clientId }],
+    });
+  };
+  await host.start('go');
+  await host.page.waitForFunction(() => window.ran);
+  await trap(host);
+  await host.run(() => document.getElementById('agent').setPassthroughParams({ token: 'set while it fell' }));
+  assert.equal((await host.late()).status, 'error');
+  await host.panel.reads('go', 'Back again.');
+  assert.deepEqual(await host.run(() => [window.ran, window.aborted]), [1, true]);
+  const [first, second] = s.runtime.runs.map((run) => run.input.forwardedProps.mindset.clientId);
+  assert.equal(first, second, 'it is the same page');
+  s.runtime.onRun = (run) => run.start().say('Yes.').finish();
+  await host.run(() => document.getElementById('agent').sendWhenIdle('hello'));
+  const { input } = s.runtime.runs.at(-1);
+  assert.equal(input.tools.length, 1);
+  assert.equal(input.context[0].value, '{"page":"kept"}');
+  assert.deepEqual(input.forwardedProps.mindset.passthroughParams, { token: 'set while it fell' });
+});
+
 test('a second trap is the end, and every call says so', async () => {
   const host = await s.ready();
   const outcome = () => host.run(async () => {
