@@ -319,7 +319,11 @@ fn play_tools(seed: u64) {
 
 /// No call was run twice, in whatever page, and what was run is answered.
 fn once_each(pair: &Pair) {
-    let runs: Vec<&String> = pair.pages.iter().flat_map(|page| &page.runs).map(|run| &run.call_id).collect();
+    // An attempt that was replaced is in no store any more, so a model that names its
+    // calls itself may use a name of it again. In one page even that is refused.
+    let named = |id: &&String| *id != "given";
+    let runs = pair.pages.iter().flat_map(|page| &page.runs).map(|run| &run.call_id);
+    let runs: Vec<&String> = runs.filter(named).collect();
     let distinct: BTreeSet<_> = runs.iter().collect();
     assert_eq!(distinct.len(), runs.len(), "{runs:?}");
     for page in pair.pages.iter().filter(|page| !page.gone) {
