@@ -7,15 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 
-use support::{CONFIG, Folder};
-
-fn program(folder: &Folder, config: &str) -> Command {
-    let file = folder.path("mindset.toml");
-    std::fs::write(&file, config).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mindset-runtime"));
-    command.arg("--config").arg(file).env("MINDSET__SERVER__DATABASE", folder.path("test.db"));
-    command
-}
+use support::{CONFIG, Folder, program};
 
 fn said(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

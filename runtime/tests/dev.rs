@@ -3,11 +3,8 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
-
 use mindset_core::json::Value;
-use support::{CONFIG, Folder, Server, events, input};
+use support::{CONFIG, Folder, Running, Server, events, input, program};
 
 fn entries(body: &Value) -> &[Value] {
     body.get("entries").and_then(Value::as_array).unwrap()
@@ -55,19 +52,11 @@ async fn only_with_dev_and_only_ones_own() {
     assert!(nothing.text.contains("Nothing has this address"));
 }
 
-fn program(folder: &Folder) -> Command {
-    let file = folder.path("mindset.toml");
-    std::fs::write(&file, CONFIG).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mindset-runtime"));
-    command.arg("--config").arg(file).env("MINDSET__SERVER__DATABASE", folder.path("test.db"));
-    command.env("MINDSET__SERVER__LISTEN", "127.0.0.1:0").stderr(Stdio::piped());
-    command
-}
-
 #[test]
 fn dev_is_for_this_computer() {
     let folder = Folder::new();
-    let output = program(&folder).arg("--dev").env("MINDSET__SERVER__LISTEN", "0.0.0.0:0").output().unwrap();
+    let output =
+        program(&folder, CONFIG).arg("--dev").env("MINDSET__SERVER__LISTEN", "0.0.0.0:0").output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1));
     assert!(err.contains("--dev") && err.contains("0.0.0.0:0") && err.contains("127.0.0.1"), "{err}");
@@ -76,14 +65,8 @@ fn dev_is_for_this_computer() {
 /// What the program logs at a level while someone talks to it.
 async fn log(level: &str) -> String {
     let folder = Folder::new();
-    let mut child = program(&folder).arg("--dev").env("MINDSET__SERVER__LOG", level).spawn().unwrap();
-    let mut err = BufReader::new(child.stderr.take().unwrap());
-    let mut log = String::new();
-    while !log.contains("listening") {
-        assert!(err.read_line(&mut log).unwrap() > 0, "{log}");
-    }
-    let url = log.split("listening on ").nth(1).unwrap().lines().next().unwrap().trim().to_owned();
-    let server = Server::elsewhere(&url);
+    let (program, server) =
+        Running::start(program(&folder, CONFIG).arg("--dev").env("MINDSET__SERVER__LOG", level));
     let token = server.user("USER-canary").await;
     let body = input("r1", "t1", "MESSAGE-canary").replace(
         r#""forwardedProps":{}"#,
@@ -97,10 +80,7 @@ async fn log(level: &str) -> String {
     let body = r#"{"agentUid":"closed","externalUserId":"USER-canary","tags":["TAG-canary"]}"#;
     let session = server.backend("POST", "agentsessions", body).await.string("agentSessionUid");
     events(server.run(&token, &session, ("r2", "t2"), "MESSAGE-canary").await).await;
-    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
-    err.read_to_string(&mut log).unwrap();
-    child.wait().unwrap();
+    let log = program.stop();
     assert!(!log.contains(&token) && !log.contains("first-key"), "{log}");
     log
 }

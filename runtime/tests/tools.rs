@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mindset_core::json::{self, Value};
 use peer::{Peer, Reply, Seen};
-use support::{Answer, Folder, Server, events, input, kind, last, text};
+use support::{Answer, Folder, Running, Server, events, input, kind, last, program, text};
 
 /// An MCP server with the tool `update`, which takes `pause` and then says `saved`.
 async fn hr(pause: Duration) -> Peer {
@@ -296,4 +296,29 @@ async fn shutting_down_does_not_wait_for_a_tool() {
     assert_eq!((kind(end), mindset.str("reason")), ("RUN_ERROR", Some("interrupted")), "{told:?}");
     let effects = mindset.get("effects").and_then(Value::as_array).unwrap();
     assert_eq!(effects[0].str("outcome"), Some("unknown"), "it may have acted");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_log_tells_of_tools_and_not_what_they_were_told() {
+    let (hr, model) = (hr(Duration::ZERO).await, model(1).await);
+    let folder = Folder::new();
+    let config = config(&format!("http://{}", model.address), &hr.url(), "");
+    let (program, server) = Running::start(program(&folder, &config).env("MINDSET__SERVER__LOG", "trace"));
+    let token = server.user("USER-canary").await;
+    let body = r#"{"agentUid":"demo","externalUserId":"USER-canary","tags":["TAG-canary"]}"#;
+    let session = server.backend("POST", "agentsessions", body).await.string("agentSessionUid");
+    let body = with_values("r1", r#"{"profile":"VALUE-canary"}"#);
+    let run = server.post(&format!("/v1/agents/{session}/runs"), &body).bearer(&token).open().await;
+    assert_eq!(text(&events(run).await), "Done.");
+    let call = hr.until(|seen| seen.is("tools/call")).await;
+    let log = program.stop();
+    for line in ["tools listed", "tool called", "server=\"hr\"", "tool=\"update\""] {
+        assert!(log.contains(line), "{line} not in {log}");
+    }
+    for secret in
+        ["canary", "n0", "saved", call.header("x-human-uid"), &token, session.split_once("::").unwrap().1]
+    {
+        assert!(!log.contains(secret), "{secret} in {log}");
+    }
 }

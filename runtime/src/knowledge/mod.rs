@@ -21,7 +21,7 @@ use crate::config::{Config, Context};
 use crate::store::{OpenError, Store};
 
 /// What the model calls the search.
-const TOOL: &str = "search_knowledge";
+pub(crate) const TOOL: &str = "search_knowledge";
 
 /// Pieces of one answer at most.
 const PIECES: u64 = 6;

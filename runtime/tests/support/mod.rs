@@ -1,7 +1,9 @@
 //! A real server on a free port with a real database file, and a client for it.
 #![allow(dead_code)]
 
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -74,6 +76,45 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The program with a configuration of its own and a database in the folder.
+pub(crate) fn program(folder: &Folder, config: &str) -> Command {
+    let file = folder.path("mindset.toml");
+    std::fs::write(&file, config).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mindset-runtime"));
+    command.arg("--config").arg(file).env("MINDSET__SERVER__DATABASE", folder.path("test.db"));
+    command
+}
+
+/// The program while it runs on a free port, and what it logs.
+pub(crate) struct Running {
+    child: Child,
+    err: BufReader<ChildStderr>,
+    log: String,
+}
+
+impl Running {
+    /// Starts it and waits until it listens; gives a client for it, too.
+    pub(crate) fn start(command: &mut Command) -> (Running, Server) {
+        let command = command.env("MINDSET__SERVER__LISTEN", "127.0.0.1:0").stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (mut err, mut log) = (BufReader::new(child.stderr.take().unwrap()), String::new());
+        while !log.contains("listening on http") {
+            assert!(err.read_line(&mut log).unwrap() > 0, "{log}");
+        }
+        let url = log.split("listening on ").nth(1).unwrap().trim().to_owned();
+        (Running { child, err, log }, Server::elsewhere(&url))
+    }
+
+    /// Ends it as a signal does; gives all it has logged.
+    pub(crate) fn stop(mut self) -> String {
+        let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        self.err.read_to_string(&mut self.log).unwrap();
+        self.child.wait().unwrap();
+        self.log
     }
 }
 

@@ -7,7 +7,7 @@ use mindset_core::turn::ModelTool;
 use super::words::{contains_phrase, cut, telling, words};
 
 /// The search, as the model knows it.
-pub(super) const TOOL: &str = "search_knowledge";
+pub(super) use crate::knowledge::TOOL;
 
 /// How many passages are quoted.
 const QUOTES: usize = 2;

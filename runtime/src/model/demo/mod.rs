@@ -3,6 +3,7 @@
 //! [`DISCLOSURE`] stands in every run.
 
 mod arguments;
+mod awareness;
 mod knowledge;
 mod replies;
 mod results;

@@ -6,7 +6,7 @@ use mindset_core::turn::{ModelMessage, ModelRequest, ModelTool};
 use super::Reply;
 use super::arguments::{enum_texts, fill};
 use super::words::{contains_phrase, cut, telling, words};
-use super::{knowledge, results};
+use super::{awareness, knowledge, results};
 
 /// How a question for missing arguments begins; seeing it again tells that the
 /// next message answers it.
@@ -32,6 +32,10 @@ pub(super) fn reply(request: &ModelRequest) -> Reply {
     let picked = pick(&request.tools, &whole);
     if asks_for_help(text) && picked.is_none() {
         return Reply::Text(help(&request.tools));
+    }
+    let sure = picked.is_some_and(|(score, _)| score >= SURE);
+    if let Some(answer) = awareness::answer(&request.system, text).filter(|_| !sure) {
+        return Reply::Text(answer);
     }
     match (picked, knowledge::search(&request.tools, text)) {
         // A question that barely touches a tool is rather one to look up.
