@@ -31,7 +31,7 @@ const SCENARIOS = {
   'http-custom-headers': 18,
   'http-invalid-tool-headers': 12,
   'json-schema-ref-no-deref': 1,
-  'json-schema-2020-12-preservation': 3,
+  'json-schema-2020-12-preservation': 9,
 };
 
 for (const [scenario, checks] of Object.entries(SCENARIOS)) {

@@ -34,8 +34,8 @@ const MAX_PAGES: usize = 64;
 /// Most listed tools, offered or not.
 const MAX_LISTED: usize = 4096;
 
-/// How long closing may take.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a server may take to hear that the session is over.
+const CLOSE_PATIENCE: Duration = Duration::from_millis(800);
 
 /// One caller's connection to one server.
 pub(super) struct Connection {

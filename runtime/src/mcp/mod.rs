@@ -39,6 +39,9 @@ pub(crate) use self::fault::McpFault;
 /// Most connections of the process.
 const MAX_CONNECTIONS: usize = 1024;
 
+/// How long closing everything may take.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
+
 /// How often unused connections are looked for, at most and at least.
 const SWEEP: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
 
@@ -173,7 +176,9 @@ impl Servers {
     pub(crate) async fn close(&self) {
         self.0.closed.store(true, Ordering::Relaxed);
         let slots: Vec<Arc<Slot>> = self.0.lock().drain().map(|(_, slot)| slot).collect();
-        join_all(slots.iter().map(|slot| slot.close())).await;
+        // One that is just being opened would be waited for.
+        let closing = join_all(slots.iter().map(|slot| slot.close()));
+        let _ = tokio::time::timeout(CLOSE_PATIENCE, closing).await;
     }
 
     /// The place of the connection for `caller`.

@@ -28,10 +28,14 @@ pub(super) fn outcome(result: &Value) -> ToolOutcome {
     let blocks = members.get("content").and_then(Value::as_array).unwrap_or_default();
     let mut content =
         blocks.iter().map(block).filter(|t| !t.trim().is_empty()).collect::<Vec<_>>().join("\n\n");
-    if content.is_empty()
+    // Notes of what cannot be shown are no data.
+    if !blocks.iter().any(has_text)
         && let Some(structured) = members.get("structuredContent").filter(|s| !s.is_null())
     {
-        content = structured.text();
+        if !content.is_empty() {
+            content.push_str("\n\n");
+        }
+        content.push_str(&structured.text());
     }
     let failed = members.get("isError").and_then(Value::as_bool) == Some(true);
     match (failed, content.is_empty()) {
@@ -60,6 +64,17 @@ fn question(result: &Value) -> String {
         text.push_str(&bounded(&asked, MAX_QUESTION));
     }
     text
+}
+
+/// Whether a content block holds text to read.
+fn has_text(block: &Value) -> bool {
+    let text = match block.str("type") {
+        Some("text") => block.str("text"),
+        Some("resource") => block.get("resource").and_then(|r| r.str("text")),
+        Some(_) => None,
+        None => block.as_str(),
+    };
+    text.is_some_and(|text| !text.trim().is_empty())
 }
 
 /// One content block as text; what is no text as a short note.
@@ -115,6 +130,10 @@ mod tests {
                 done(r#"{"count":12}"#),
             ),
             (r#"{"structuredContent":{"ok":true}}"#, done(r#"{"ok":true}"#)),
+            (
+                r#"{"content":[{"type":"image","data":"AAAA"}],"structuredContent":{"n":1}}"#,
+                done("[image, unknown type, 3 bytes, which cannot be shown]\n\n{\"n\":1}"),
+            ),
             (
                 r#"{"content":[{"type":"text","text":"{\"count\":12}"}],"structuredContent":{"count":12}}"#,
                 done(r#"{"count":12}"#),

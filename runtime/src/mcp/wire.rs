@@ -146,7 +146,7 @@ fn adapted(result: Value, expect: Expect) -> Value {
 fn listed(result: &Value) -> Value {
     let items = result.get("tools").and_then(Value::as_array).unwrap_or_default();
     let tools = items.iter().map(|item| {
-        let schema = item.get("inputSchema").filter(|s| s.is_object() && depth(s) <= MAX_SCHEMA_DEPTH);
+        let schema = item.get("inputSchema").filter(|s| s.is_object() && is_plain(s));
         let mut meta = Object::new();
         meta.insert(BESIDE, item.text());
         let mut tool = Object::new();
@@ -160,6 +160,11 @@ fn listed(result: &Value) -> Value {
     out.insert_some("nextCursor", result.str("nextCursor"));
     out.insert_some("ttlMs", result.get("ttlMs").and_then(Value::as_u64));
     Value::Object(out)
+}
+
+/// Whether rmcp's parser takes it: not too deep, and no number beyond a double.
+fn is_plain(schema: &Value) -> bool {
+    depth(schema) <= MAX_SCHEMA_DEPTH && serde_json::from_str::<serde_json::Value>(&schema.text()).is_ok()
 }
 
 fn depth(value: &Value) -> usize {

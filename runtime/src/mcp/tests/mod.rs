@@ -5,6 +5,7 @@ mod lists;
 mod network;
 mod peer;
 mod sessions;
+mod shapes;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
