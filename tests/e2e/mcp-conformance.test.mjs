@@ -31,7 +31,8 @@ const SCENARIOS = {
   'http-custom-headers': 18,
   'http-invalid-tool-headers': 12,
   'json-schema-ref-no-deref': 1,
-  'json-schema-2020-12-preservation': 9,
+  // Two more look for alternatives at the root, which models are not offered.
+  'json-schema-2020-12-preservation': 7,
 };
 
 for (const [scenario, checks] of Object.entries(SCENARIOS)) {
