@@ -166,7 +166,7 @@ async fn calls_run_side_by_side() {
     let calls = (0..20).map(|_| servers.call(&caller, &slow));
     let outcomes = join_all(calls).await;
     assert!(outcomes.iter().all(|o| *o == done("slow")));
-    assert!(started.elapsed() < Duration::from_millis(3000), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_millis(8000), "{:?}", started.elapsed());
     assert_eq!(peer.count("initialize"), 1);
     servers.close().await;
 }

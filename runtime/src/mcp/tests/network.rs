@@ -101,11 +101,11 @@ async fn a_server_that_is_not_there_is_asked_once_for_all_who_wait() {
     );
 
     let silent = Peer::start(|_: &Seen| Reply::silence()).await;
-    let servers = super::servers(&silent.url(), "connect_timeout='300ms'");
+    let servers = super::servers(&silent.url(), "connect_timeout='1s'");
     let started = Instant::now();
     let (one, two) = (caller("one"), request("echo", "{}"));
     let all = join_all((0..5).map(|_| servers.call(&one, &two))).await;
-    assert!(started.elapsed() < Duration::from_millis(1200), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_millis(3500), "{:?}", started.elapsed());
     let outcome = ToolOutcome::Failed("The call was not carried out: the server does not answer.".into());
     assert!(all.iter().all(|o| *o == outcome), "{all:?}");
 }
@@ -127,7 +127,7 @@ async fn servers_that_do_not_speak_the_protocol() {
     ] {
         let shown = format!("{reply:?}");
         let peer = Peer::start(move |_: &Seen| reply.clone()).await;
-        let servers = servers(&peer.url(), "connect_timeout='2s'");
+        let servers = servers(&peer.url(), "connect_timeout='5s'");
         assert_eq!(fault(&servers).await, reason, "{shown}");
     }
 }
@@ -167,7 +167,7 @@ async fn a_server_that_does_not_know_the_new_revision_is_asked_for_the_old_one()
             false => answer(seen),
         })
         .await;
-        let servers = servers(&peer.url(), "connect_timeout='1s'");
+        let servers = servers(&peer.url(), "connect_timeout='3s'");
         assert_eq!(servers.call(&caller("one"), &request("echo", "{}")).await, done("ok"), "{shown}");
         servers.close().await;
     }
