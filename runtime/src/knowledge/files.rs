@@ -1,6 +1,7 @@
 //! The files of a context: which they are, what is in them, and where they can be
 //! read.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Piece, html, markdown};
@@ -48,13 +49,14 @@ impl Kind {
 /// A pattern fits none.
 pub(super) fn find(context: &Context) -> Result<Vec<File>, String> {
     let mut files: Vec<File> = Vec::new();
+    let mut seen = BTreeSet::new();
     for pattern in &context.files {
         let found = glob::glob(pattern).map_err(|e| format!("`{pattern}` is no pattern ({}).", e.msg))?;
         let mut fits = false;
         for path in found.flatten().filter(|path| path.is_file() && Kind::of(path).is_some()) {
             fits = true;
             let path = shown(&path)?;
-            if !files.iter().any(|file| file.path == path) {
+            if seen.insert(path.clone()) {
                 files.push(File { path, hash: String::new(), text: String::new() });
             }
         }
@@ -97,6 +99,11 @@ impl File {
             format!("The file {path} is not UTF-8 at byte {at}. Save it as UTF-8, or leave it out.")
         })?;
         Ok(())
+    }
+
+    /// Bytes of its text.
+    pub(super) fn size(&self) -> usize {
+        self.text.len()
     }
 
     /// What is found and cited of it.

@@ -8,6 +8,8 @@ mod markdown;
 mod outline;
 mod words;
 
+use std::collections::BTreeSet;
+
 use mindset_core::event::ToolSource;
 use mindset_core::json::Value;
 use mindset_core::object;
@@ -18,13 +20,16 @@ pub(crate) use outline::Piece;
 pub(crate) use words::indexed;
 
 use crate::config::{Config, Context};
-use crate::store::{OpenError, Store};
+use crate::store::{OpenError, Store, StoreError};
 
 /// What the model calls the search.
 pub(crate) const TOOL: &str = "search_knowledge";
 
 /// Pieces of one answer at most.
 const PIECES: u64 = 6;
+
+/// Bytes of changed files that are in memory at once.
+const HELD: usize = 32 * 1024 * 1024;
 
 /// The searchable contexts of all apps.
 #[derive(Debug)]
@@ -40,7 +45,6 @@ impl Knowledge {
     /// # Errors
     /// A file cannot be read, or the database failed: a sentence that says which.
     pub(crate) async fn open(store: Store, config: &Config) -> Result<Knowledge, OpenError> {
-        let database = |e: sqlx::Error| OpenError(format!("The database failed: {e}."));
         let contexts: Vec<(String, Context)> = config
             .apps
             .iter()
@@ -48,28 +52,9 @@ impl Knowledge {
             .collect();
         let keep: Vec<(&str, &str)> =
             contexts.iter().map(|(app, context)| (app.as_str(), context.uid.as_str())).collect();
-        store.keep_contexts(&keep).await.map_err(database)?;
+        store.keep_contexts(&keep).await.map_err(|e| database(&e))?;
         for (app, context) in &contexts {
-            let files = files::find(context).map_err(OpenError)?;
-            let known = store.knowledge_files(app, &context.uid).await.map_err(database)?;
-            let stale = known.keys().filter(|path| !files.iter().any(|f| f.path == **path));
-            let mut gone: Vec<String> = stale.cloned().collect();
-            let mut changed = Vec::new();
-            for mut file in files {
-                file.read().map_err(OpenError)?;
-                let hash = known.get(&file.path);
-                if hash != Some(&file.hash) {
-                    gone.extend(hash.map(|_| file.path.clone()));
-                    changed.push(file);
-                }
-            }
-            tracing::debug!(
-                context = context.uid,
-                read = changed.len(),
-                gone = gone.len(),
-                "context indexed"
-            );
-            store.index_files(app, &context.uid, &gone, &changed).await.map_err(database)?;
+            index(&store, app, context).await?;
         }
         Ok(Knowledge { store, contexts })
     }
@@ -150,6 +135,35 @@ impl Knowledge {
         let url = context.and_then(|(_, context)| files::url(context, &hit.path, hit.anchor.as_deref()));
         Source { title: hit.piece, url, text: hit.text }
     }
+}
+
+/// Brings the index of one context up to its files.
+async fn index(store: &Store, app: &str, context: &Context) -> Result<(), OpenError> {
+    let files = files::find(context).map_err(OpenError)?;
+    let known = store.knowledge_files(app, &context.uid).await.map_err(|e| database(&e))?;
+    let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let mut gone: Vec<String> = known.keys().filter(|path| !paths.contains(path.as_str())).cloned().collect();
+    let (mut changed, mut held, mut read) = (Vec::new(), 0, 0_u64);
+    for mut file in files {
+        file.read().map_err(OpenError)?;
+        let hash = known.get(&file.path);
+        if hash == Some(&file.hash) {
+            continue;
+        }
+        gone.extend(hash.map(|_| file.path.clone()));
+        (held, read) = (held + file.size(), read + 1);
+        changed.push(file);
+        if held >= HELD {
+            store.index_files(app, &context.uid, &gone, &changed).await.map_err(|e| database(&e))?;
+            (gone, changed, held) = (Vec::new(), Vec::new(), 0);
+        }
+    }
+    tracing::debug!(context = context.uid, files = read, "context indexed");
+    store.index_files(app, &context.uid, &gone, &changed).await.map_err(|e| database(&e))
+}
+
+fn database(error: &StoreError) -> OpenError {
+    OpenError(format!("The database failed: {error}. Check its disk, and start the server again."))
 }
 
 /// A piece that a search has found.
