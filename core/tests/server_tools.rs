@@ -347,7 +347,7 @@ fn stop_while_tools_run_leaves_a_conversation_that_can_go_on() {
         b.now = 1_000 + Bounds::default().deadline;
         b.handle(ending);
         assert_eq!((b.done, b.aborted_tools, b.aborted), (Some(state), 1, 0));
-        if state == RunState::Error {
+        if state != RunState::Finished {
             assert_eq!(
                 b.last().mindset("effects").unwrap().to_string(),
                 r#"[{"toolCallId":"p0","toolName":"act","source":"mcp","outcome":"done"},{"toolCallId":"p1","toolName":"act","source":"mcp","outcome":"unknown"}]"#
@@ -364,6 +364,34 @@ fn stop_while_tools_run_leaves_a_conversation_that_can_go_on() {
         assert!(failed && !reading.contains("acted"), "{reading}");
         assert_eq!(told(&next, "p3"), ("cancelled by the user".into(), true));
     }
+}
+
+#[test]
+fn calls_that_a_crash_left_open_are_unknown_whatever_a_client_says() {
+    let tools = || vec![mcp("s", "act", ""), ServerTool { read_only: true, ..mcp("s", "read", "") }];
+    let mut b = start(tools(), &["look"], "{}");
+    b.model(call(0, Some("p0"), "s__act", "{}"))
+        .model(call(1, Some("p1"), "s__read", "{}"))
+        .model(call(2, Some("p2"), "look", "{}"))
+        .model([end()]);
+    // The server dies here: nothing more is stored.
+    let crashed = b.store;
+    for (messages, look) in [
+        (vec![user("u2", "and?")], "cancelled by the user"),
+        (vec![result("p2", "seen")], "seen"),
+        (vec![result("p2", "seen"), result("p0", "paid"), result("p1", "paid")], "seen"),
+    ] {
+        let b = Bench::with(input("r2", messages), agent(tools()), crashed.clone()).unwrap();
+        let (acting, failed) = told(&b, "p0");
+        assert!(failed && acting.contains("not known whether the tool acted"), "{acting}");
+        let (reading, failed) = told(&b, "p1");
+        assert!(failed && reading.starts_with("The server was interrupted") && !reading.contains("acted"));
+        assert_eq!(told(&b, "p2").0, look);
+    }
+    // Of the page's own calls each has to be answered still.
+    let refused =
+        Bench::with(input("r2", vec![result("p0", "paid")]), agent(tools()), crashed).err().unwrap();
+    assert!(refused.message.contains("missing: p2."), "{}", refused.message);
 }
 
 #[test]

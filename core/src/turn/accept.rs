@@ -11,7 +11,9 @@ use crate::json::Value;
 use crate::{Millis, NextId};
 
 use super::conversation::{cancelled, open_calls};
-use super::{Conversation, Refusal, StoredMessage, StoredRole};
+use super::results::Told;
+use super::toolset::{Owner, Toolset};
+use super::{Conversation, Refusal, StoredCall, StoredMessage, StoredRole};
 
 /// Characters of an id.
 const MAX_ID: usize = 200;
@@ -33,10 +35,12 @@ pub(super) struct Accepted {
     pub(super) new: Vec<StoredMessage>,
 }
 
-/// Takes what can be taken, or says why there is nothing to run.
+/// Takes what can be taken, or says why there is nothing to run. `tools` says which
+/// open calls are the runtime's own: those of a run that broke down.
 pub(super) fn accept(
     input: &RunAgentInput,
     conversation: Conversation,
+    tools: &Toolset,
     ids: &mut dyn NextId,
     now: Millis,
 ) -> Result<Accepted, Refusal> {
@@ -47,24 +51,28 @@ pub(super) fn accept(
     let mut stored = conversation.messages;
     let unknown = stored.is_empty();
     let truncate = truncate(input, &mut stored)?;
-    let mut reader = Reader { input, ids, now, own, used: stored.iter().map(|m| m.id.clone()).collect() };
+    let mut reader =
+        Reader { input, tools, ids, now, own, used: stored.iter().map(|m| m.id.clone()).collect() };
     let users = reader.users(unknown)?;
     let open = open_calls(&stored);
     let mut new = reader.answers(&open)?;
-    let missing: Vec<_> =
-        open.into_iter().filter(|c| !new.iter().any(|m| m.call_id.as_ref() == Some(&c.id))).collect();
-    if !users.is_empty() {
-        new.extend(missing.into_iter().map(|c| cancelled(c, &input.run_id, reader.ids.next_id(), now)));
-        new.extend(users);
-    } else if new.is_empty() {
+    let answered = |call: &&StoredCall| new.iter().any(|m| m.call_id.as_ref() == Some(&call.id));
+    let missing: Vec<_> = open.into_iter().filter(|call| !answered(call)).collect();
+    let (lost, missing): (Vec<_>, Vec<_>) =
+        missing.into_iter().partition(|call| matches!(tools.owner(&call.name), Owner::Server(_)));
+    if users.is_empty() && new.is_empty() {
         return Err(nothing_new(missing.len()));
-    } else if !missing.is_empty() {
+    }
+    if users.is_empty() && !missing.is_empty() {
         let names: Vec<_> = missing.iter().map(|c| c.id.as_str()).collect();
         return Err(invalid(format!(
             "The run must answer every open call of its step; missing: {}. Send one tool message for each.",
             names.join(", ")
         )));
     }
+    new.extend(lost.into_iter().filter_map(|call| reader.lost(call)));
+    new.extend(missing.into_iter().map(|c| cancelled(c, &input.run_id, reader.ids.next_id(), now)));
+    new.extend(users);
     Ok(Accepted { truncate, stored, new })
 }
 
@@ -93,6 +101,7 @@ fn truncate(input: &RunAgentInput, stored: &mut Vec<StoredMessage>) -> Result<Op
 
 struct Reader<'a> {
     input: &'a RunAgentInput,
+    tools: &'a Toolset,
     ids: &'a mut dyn NextId,
     now: Millis,
     /// Whether the open calls are this client's own.
@@ -145,7 +154,7 @@ impl Reader<'_> {
     }
 
     /// Results of open calls; of two for one call the first counts.
-    fn answers(&mut self, open: &[&super::StoredCall]) -> Result<Vec<StoredMessage>, Refusal> {
+    fn answers(&mut self, open: &[&StoredCall]) -> Result<Vec<StoredMessage>, Refusal> {
         let mut answers: Vec<StoredMessage> = Vec::new();
         for (at, message) in self.input.messages.iter().enumerate().filter(|(_, m)| m.role == Role::Tool) {
             let Some(call) = open.iter().find(|c| Some(&c.id) == message.tool_call_id.as_ref()) else {
@@ -154,9 +163,20 @@ impl Reader<'_> {
             if answers.iter().any(|m| m.call_id.as_ref() == Some(&call.id)) {
                 continue;
             }
-            answers.push(self.answer(at, message, &call.id)?);
+            match self.lost(call) {
+                Some(lost) => answers.push(lost),
+                None => answers.push(self.answer(at, message, &call.id)?),
+            }
         }
         Ok(answers)
+    }
+
+    /// The result of a call of the runtime's own, whose run broke down; `None` for calls
+    /// of the client.
+    fn lost(&mut self, call: &StoredCall) -> Option<StoredMessage> {
+        let Owner::Server(tool) = self.tools.owner(&call.name) else { return None };
+        let told = Told::unknown("The server was interrupted before the result came.", tool, 0);
+        Some(told.message(self.ids.next_id(), &self.input.run_id, &call.id, self.now))
     }
 
     fn answer(&mut self, at: usize, message: &Message, call: &str) -> Result<StoredMessage, Refusal> {

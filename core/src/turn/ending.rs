@@ -58,7 +58,11 @@ impl Run {
             State::Over => return,
         }
         match cut {
-            Cut::Cancelled => self.finish(Outcome::Cancelled, RunState::Cancelled, now),
+            Cut::Cancelled => {
+                let mut mindset = Object::new();
+                self.add_effects(&mut mindset);
+                self.finish_with(Outcome::Cancelled, mindset, RunState::Cancelled, now);
+            }
             Cut::Bound(bound) => self.end_at(bound, now),
         }
     }
@@ -138,11 +142,16 @@ impl Run {
             other => other,
         };
         let mut mindset = object! { "reason": reason.as_str(), "retryable": failure.retryable };
+        self.add_effects(&mut mindset);
+        self.emit(body, mindset, now);
+        self.done(RunState::Error);
+    }
+
+    /// What a run that did not end well has changed, or may have.
+    fn add_effects(&mut self, mindset: &mut Object) {
         if !self.effects.is_empty() {
             mindset.insert("effects", std::mem::take(&mut self.effects));
         }
-        self.emit(body, mindset, now);
-        self.done(RunState::Error);
     }
 }
 

@@ -70,7 +70,7 @@ impl Run {
         let mut agent = agent;
         let (tools, warnings) = Toolset::new(&input.tools, std::mem::take(&mut agent.tools), &*patterns)?;
         let passthrough = tools.relevant(passthrough);
-        let Accepted { truncate, stored, new } = accept(&input, conversation, &mut *ids, now)?;
+        let Accepted { truncate, stored, new } = accept(&input, conversation, &tools, &mut *ids, now)?;
         let mut run = Run {
             system: prompt::system_prompt(&agent.instructions, &input.context),
             deadline: now.saturating_add(agent.bounds.deadline),
