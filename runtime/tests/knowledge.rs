@@ -153,6 +153,26 @@ async fn only_the_contexts_of_the_session() {
 }
 
 #[tokio::test]
+async fn another_app_has_its_own_even_under_the_same_name() {
+    let folder = Folder::new();
+    files(&folder);
+    write(&folder, "other/notes.md", "# Notes\n\nThe holiday party is on Friday.");
+    let more = format!(
+        "[[apps]]\nuid = 'other'\nallow_no_origin = true\n[[apps.contexts]]\nuid = 'staff'\nfiles = ['{}']\n\
+         [[apps.agents]]\nuid = 'demo'\nmodel = 'quick'\nanonymous = true\ncontexts = ['staff']\n",
+        folder.path("other/*.md").display()
+    );
+    let server = Server::at(&folder.path("test.db"), &format!("{}{more}", config(&folder)), &[]).await;
+    let asked = server.post("/v1/anonymous", r#"{"appUid":"other","agentUid":"demo"}"#).send().await;
+    let question = "What about the holiday?";
+    let (theirs, _) = ask(&server, &asked.string("authToken"), "demo", question).await;
+    assert!(theirs.contains("party") && !theirs.contains("30 days"), "{theirs}");
+    let ada = server.user("ada").await;
+    let (ours, _) = ask(&server, &ada, "demo", question).await;
+    assert!(ours.contains("30 days") && !ours.contains("party"), "{ours}");
+}
+
+#[tokio::test]
 async fn a_question_is_data() {
     let server = server().await;
     let token = server.user("ada").await;

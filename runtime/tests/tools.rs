@@ -66,6 +66,7 @@ base_url = "{model}"
 uid = "demo"
 api_keys = ["first-key"]
 origins = ["loopback"]
+allow_no_origin = true
 [[apps.mcp_servers]]
 uid = "hr"
 url = "{hr}"
@@ -76,6 +77,7 @@ connect_timeout = "2s"
 [[apps.agents]]
 uid = "demo"
 model = "scripted"
+anonymous = true
 mcp_servers = ["hr"]
 "#
     )
@@ -198,6 +200,12 @@ async fn two_users_at_once_have_their_own_headers_and_connections() {
     let seen = hr.seen();
     let call = seen.iter().rfind(|s| s.is("tools/call")).unwrap();
     assert_eq!((call.header("x-user-id"), call.header("x-session-tags")), ("ada", "[]"));
+    // Nobody vouches for an anonymous visitor: servers know them by the runtime's own id.
+    let (token, _) = server.anonymous().await;
+    events(server.post("/v1/agents/demo/runs", &body).bearer(&token).open().await).await;
+    let seen = hr.seen();
+    let call = seen.iter().rfind(|s| s.is("tools/call")).unwrap();
+    assert_eq!((call.header("x-user-id"), call.header("x-user-id").len()), (call.header("x-human-uid"), 36));
 }
 
 #[tokio::test]
