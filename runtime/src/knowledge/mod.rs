@@ -180,3 +180,138 @@ pub(crate) struct Hit {
     /// What it says.
     pub(crate) text: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts of random pieces, the same ones every time.
+    fn random(pieces: &[&str], count: usize) -> impl Iterator<Item = String> {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = move |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state % below as u64).unwrap()
+        };
+        let pieces: Vec<String> = pieces.iter().map(|p| (*p).to_owned()).collect();
+        (0..count).map(move |_| (0..next(60)).map(|_| pieces[next(pieces.len())].as_str()).collect())
+    }
+
+    #[test]
+    fn any_document_comes_to_pieces_that_fit() {
+        let pieces = [
+            "<",
+            ">",
+            "</",
+            "/>",
+            "h1",
+            "<h2 id=\"",
+            "'",
+            "\"",
+            "<!--",
+            "-->",
+            "<script>",
+            "</script",
+            "<nav>",
+            "<pre>",
+            "</pre>",
+            "&",
+            "amp;",
+            "&#x",
+            ";",
+            "#",
+            "## ",
+            "\n",
+            "\n\n",
+            "```",
+            "~~~",
+            "---\n",
+            "title: ",
+            "===",
+            "](",
+            "[",
+            ")",
+            "{#",
+            "}",
+            "é",
+            "日本",
+            "🎉",
+            "\u{0}",
+            "\u{feff}",
+            " ",
+            "word ",
+            "a. ",
+            "=",
+            "<li>",
+            "<td",
+        ];
+        for text in random(&pieces, 3000) {
+            for piece in markdown::read("n", &text).into_iter().chain(html::read("n", &text)) {
+                assert!(!piece.text.is_empty() && piece.text.chars().count() <= 2000, "{text:?}");
+                assert!(!piece.title.is_empty(), "{text:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn no_question_is_a_command() {
+        let file = std::env::temp_dir().join(format!("mindset-words-{}.db", std::process::id()));
+        let store = Store::open(&file).await.unwrap();
+        let pieces = [
+            "\"",
+            "'",
+            "*",
+            "(",
+            ")",
+            "AND ",
+            "OR ",
+            "NOT ",
+            "NEAR(",
+            ":",
+            "^",
+            "-",
+            "+",
+            "{",
+            "}",
+            ",",
+            "title:",
+            "\\",
+            ";",
+            "\u{0}",
+            "é",
+            "e\u{301}",
+            "日",
+            "本語",
+            "ß",
+            "🎉",
+            "ﬁ",
+            "İ",
+            "ǅ",
+            "١",
+            "²",
+            "½",
+            "word",
+            "a",
+            " ",
+            "_",
+            "ー",
+            "\u{200d}",
+            "\u{202e}",
+            "\u{e000}",
+            "\u{10ffff}",
+            "क्ष",
+            "ไทย",
+        ];
+        for question in random(&pieces, 1000) {
+            if let Some(expression) = words::asked(&question) {
+                let found = store.search_knowledge("a", &["c".to_owned()], &expression, 6).await;
+                assert!(found.is_ok_and(|hits| hits.is_empty()), "{question:?} {expression}");
+            }
+        }
+        store.close().await;
+        for end in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{end}", file.display()));
+        }
+    }
+}
