@@ -116,7 +116,7 @@ impl Session {
     }
 }
 
-fn effects(event: &Reading) -> Vec<Value> {
+pub(super) fn effects(event: &Reading) -> Vec<Value> {
     event.mindset("effects").and_then(Value::as_array).map(<[Value]>::to_vec).unwrap_or_default()
 }
 

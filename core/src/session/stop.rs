@@ -2,6 +2,7 @@
 //! too.
 
 use super::end::Ending;
+use super::events::effects;
 use super::exchange::Arrival;
 use super::request::Request;
 use super::state::{Phase, Running, State, Stopping, Turn};
@@ -121,6 +122,7 @@ impl Session {
                         }
                     }
                     "RUN_FINISHED" | "RUN_ERROR" => {
+                        stopping.turn.effects.extend(effects(&event));
                         self.let_end(stopping.fetch, now);
                         return true;
                     }
