@@ -175,6 +175,14 @@ fn schemas_without_properties_work() {
 }
 
 #[test]
+fn no_request_has_more_tools_than_providers_take() {
+    let tools: Vec<_> = (0..200).map(|n| mcp("s", &format!("t{n}"), "")).collect();
+    let b = start(tools, &["look", "jump"], "{}");
+    assert_eq!(b.requests[0].tools.len(), 128);
+    assert!(b.customs("mindset.warning")[0].str("message").unwrap().contains("the last 74"));
+}
+
+#[test]
 fn references_inside_the_schema_stay() {
     let schema = r##"{"type":"object",
   "$defs":{"Query":{"type":"object","properties":{

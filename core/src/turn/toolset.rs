@@ -10,6 +10,10 @@ use crate::schema::{Matcher, Pattern, Schema};
 use super::names::model_names;
 use super::{ModelTool, Refusal, ServerTool, page_tools};
 
+/// Tools of the page and of the runtime together: some providers refuse a request with
+/// more.
+const MAX_OFFERED: usize = 128;
+
 /// What the model may call in this run: the page's tools as they came, and the
 /// runtime's.
 pub(super) struct Toolset {
@@ -46,6 +50,11 @@ impl Toolset {
                 Some(reason) => warnings.push(left_out(&tool, &reason)),
                 None => tools.push(tool),
             }
+        }
+        let room = MAX_OFFERED.saturating_sub(page.len());
+        if tools.len() > room {
+            warnings.push(too_many(tools.len().saturating_sub(room)));
+            tools.truncate(room);
         }
         let taken = page.iter().map(|tool| tool.name.as_str()).collect();
         let names = model_names(&tools, &taken);
@@ -134,6 +143,13 @@ fn left_out(tool: &ServerTool, reason: &str) -> String {
     format!(
         "The tool \"{}\"{of} cannot be used: its parameters are no JSON Schema ({reason}). The other tools work.",
         tool.name
+    )
+}
+
+fn too_many(left_out: usize) -> String {
+    format!(
+        "The agent has more than {MAX_OFFERED} tools; the last {left_out} cannot be used. Whoever runs it can \
+         choose among them in the configuration."
     )
 }
 
