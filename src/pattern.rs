@@ -1,13 +1,17 @@
 //! Regular expressions for tools' schemas: the browser's `RegExp` with the flag `u`.
 
-use js_sys::RegExp;
 use mindset_core::schema::{Matcher, Pattern};
 use wasm_bindgen::prelude::*;
 
-#[wasm_bindgen(module = "/src/pattern.js")]
+#[wasm_bindgen]
 extern "C" {
-    // `RegExp::new` would throw through the wasm.
-    fn expression(source: &str) -> Option<RegExp>;
+    type RegExp;
+
+    // The one of `js-sys` throws through the wasm.
+    #[wasm_bindgen(constructor, catch)]
+    fn new(source: &str, flags: &str) -> Result<RegExp, JsValue>;
+    #[wasm_bindgen(method)]
+    fn test(this: &RegExp, text: &str) -> bool;
 }
 
 /// Compiles the patterns of a schema.
@@ -18,9 +22,9 @@ struct Expression(RegExp);
 
 impl Pattern for Patterns {
     fn compile(&self, source: &str) -> Result<Box<dyn Matcher>, String> {
-        match expression(source) {
-            Some(made) => Ok(Box::new(Expression(made))),
-            None => Err("the browser refuses this regular expression".to_owned()),
+        match RegExp::new(source, "u") {
+            Ok(made) => Ok(Box::new(Expression(made))),
+            Err(_) => Err("the browser refuses this regular expression".to_owned()),
         }
     }
 }
