@@ -568,5 +568,18 @@ fn another_page_can_only_say_that_nothing_is_known() {
         assert_eq!((content == "paid 100", failed), (own, !own), "{owner:?} {sender:?} {content}");
         assert_eq!(b.store.last().unwrap().status, (!own).then_some(MessageStatus::Error));
         assert!(own || content.contains("not known whether the tool acted"), "{content}");
+        // The same when it goes on without the result.
+        let mut run = input("r2", vec![user("u2", "and now?")]);
+        if let Some(sender) = sender {
+            mindset(&mut run, object! { "clientId": sender });
+        }
+        let b = Bench::of(run, agent(vec![]), open.clone(), owner).unwrap();
+        let (content, failed) = told(&b, "p0");
+        assert_eq!(
+            (content == "cancelled by the user", failed),
+            (own, true),
+            "{owner:?} {sender:?} {content}"
+        );
+        assert!(own || content.contains("not known whether the tool acted"), "{content}");
     }
 }

@@ -21,9 +21,9 @@ const MAX_ID: usize = 200;
 /// Characters of a message.
 const MAX_MESSAGE: usize = 100_000;
 
-/// The result of a call whose page is gone, whatever another client says it was.
-const GONE: &str = "The page was closed or reloaded before the result came. It is not known whether the tool \
-     acted. Do not repeat the call by yourself.";
+/// The result of a call of another page, whatever this one says it was.
+const GONE: &str = "The page was closed, or another page went on, before the result came. It is not known \
+     whether the tool acted. Do not repeat the call by yourself.";
 
 /// What the run does to the conversation before it calls the model.
 pub(super) struct Accepted {
@@ -71,7 +71,7 @@ pub(super) fn accept(
         )));
     }
     new.extend(lost.into_iter().filter_map(|call| reader.lost(call)));
-    new.extend(missing.into_iter().map(|c| cancelled(c, &input.run_id, reader.ids.next_id(), now)));
+    new.extend(missing.into_iter().map(|call| reader.given_up(call)));
     new.extend(users);
     Ok(Accepted { truncate, stored, new })
 }
@@ -169,6 +169,16 @@ impl Reader<'_> {
             }
         }
         Ok(answers)
+    }
+
+    /// The result of a call that the conversation goes on without. What another page does
+    /// nobody has given up.
+    fn given_up(&mut self, call: &StoredCall) -> StoredMessage {
+        let mut message = cancelled(call, &self.input.run_id, self.ids.next_id(), self.now);
+        if !self.own {
+            GONE.clone_into(&mut message.content);
+        }
+        message
     }
 
     /// The result of a call of the runtime's own, whose run broke down; `None` for calls
