@@ -23,7 +23,7 @@ pub(super) struct Call {
 /// How far a call is.
 pub(super) enum Stage {
     /// The page's function says what the person is asked.
-    Wording(FullArgs),
+    Wording { until: Millis, arguments: FullArgs },
     /// The person is asked.
     Asking { request_id: String, question: String, arguments: FullArgs },
     /// The handler runs.

@@ -1,7 +1,7 @@
 //! Questions to the person before a page's tool runs.
 
 use super::call::{Call, Stage, details};
-use super::{Session, ToolRunId, fault};
+use super::{Output, Session, ToolRunId, fault};
 use crate::Millis;
 use crate::event::{Decision, RuntimeEvent};
 use crate::json::concat;
@@ -37,7 +37,7 @@ impl Session {
     pub(super) fn handle_sentence(&mut self, id: ToolRunId, sentence: Result<String, String>, now: Millis) {
         let Some((turn, mut step)) = self.take_step() else { return };
         if let Some(call) = step.calls.iter_mut().find(|call| call.run == id)
-            && let Stage::Wording(arguments) = &call.stage
+            && let Stage::Wording { arguments, .. } = &call.stage
         {
             let arguments = arguments.clone();
             call.stage = match sentence {
@@ -65,7 +65,7 @@ impl Session {
         for call in &mut step.calls {
             match &call.stage {
                 Stage::Asking { request_id, .. } => self.resolve(&request_id.clone(), Decision::Deny, true),
-                Stage::Wording(_) => {}
+                Stage::Wording { .. } => self.out.push(Output::AbortTool(call.run)),
                 _ => continue,
             }
             call.stage = self.not_run(call, NOBODY.to_owned(), ToolState::Stopped);

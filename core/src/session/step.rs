@@ -5,7 +5,7 @@ use super::call::{Answer, Call, Stage};
 use super::question::NOBODY;
 use super::state::{Phase, State, Turn};
 use super::stream::Stream;
-use super::{Confirm, Output, Protocol, Session, ToolRun, ToolRunId, fault};
+use super::{Confirm, Output, Protocol, Session, TOOL_TIMEOUT, ToolRun, ToolRunId, fault};
 use crate::event::{Decision, RuntimeEvent, ToolSource};
 use crate::json::{Value, concat, digits};
 use crate::passthrough::FullArgs;
@@ -77,7 +77,8 @@ impl Session {
             Confirm::PerCall => {
                 let run = self.tool_run(call, arguments.clone());
                 self.out.push(Output::AskTool(run));
-                return Stage::Wording(arguments);
+                let time = self.channels.tool(&call.name).map_or(TOOL_TIMEOUT, |tool| tool.timeout);
+                return Stage::Wording { until: now.saturating_add(time), arguments };
             }
             Confirm::Always => String::new(),
             Confirm::Sentence(sentence) => sentence,
@@ -195,6 +196,13 @@ impl Session {
     /// Handlers have taken too long.
     pub(super) fn tools_timed_out(&mut self, mut turn: Box<Turn>, mut step: Box<Step>, now: Millis) {
         for call in &mut step.calls {
+            if let Stage::Wording { until, .. } = &call.stage
+                && *until <= now
+            {
+                self.out.push(Output::AbortTool(call.run));
+                let why = "The call was not run: the page did not say in time what to ask the person. Go on without it.";
+                call.stage = self.not_run(call, why.to_owned(), ToolState::Failed);
+            }
             let Stage::Running { since, until } = call.stage else { continue };
             if until <= now {
                 self.out.push(Output::AbortTool(call.run));
@@ -215,7 +223,10 @@ impl Session {
         for call in &mut step.calls {
             let (why, duration) = match &call.stage {
                 Stage::Answered(_) => continue,
-                Stage::Wording(_) => (STOPPED, 0),
+                Stage::Wording { .. } => {
+                    self.out.push(Output::AbortTool(call.run));
+                    (STOPPED, 0)
+                }
                 Stage::Asking { request_id, .. } => {
                     self.resolve(request_id, Decision::Deny, drawn);
                     (STOPPED, 0)

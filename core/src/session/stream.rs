@@ -134,7 +134,11 @@ impl Stream {
                     "id": event.str("toolCallId"), "type": "function", "function": function,
                 };
                 let parent = event.get("parentMessageId").and_then(Value::as_str);
-                self.add_call(call.into(), parent);
+                match self.call_mut(event.str("toolCallId")) {
+                    // Said again: its arguments follow once more.
+                    Some(known) => *known = call.into(),
+                    None => self.add_call(call.into(), parent),
+                }
             }
             "TOOL_CALL_ARGS" => self.add_arguments(event.str("toolCallId"), event.str("delta")),
             "TOOL_CALL_RESULT" => {
@@ -152,15 +156,16 @@ impl Stream {
     }
 
     fn add_arguments(&mut self, id: &str, delta: &str) {
-        for message in self.said.iter_mut().rev() {
-            let Some(Value::Array(calls)) = message.get_mut("toolCalls") else { continue };
-            if let Some(call) = calls.iter_mut().find(|call| call_id(call) == id) {
-                if let Some(function) = call.get_mut("function") {
-                    append(function, "arguments", delta);
-                }
-                return;
-            }
+        if let Some(function) = self.call_mut(id).and_then(|call| call.get_mut("function")) {
+            append(function, "arguments", delta);
         }
+    }
+
+    fn call_mut(&mut self, id: &str) -> Option<&mut Value> {
+        self.said.iter_mut().rev().find_map(|message| match message.get_mut("toolCalls") {
+            Some(Value::Array(calls)) => calls.iter_mut().find(|call| call_id(call) == id),
+            _ => None,
+        })
     }
 
     /// A call belongs to the message it names, or to the last one.

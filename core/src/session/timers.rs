@@ -62,11 +62,11 @@ impl Session {
     }
 }
 
-/// A handler has its time; a person has all the time in the world.
+/// The page has its time; a person has all the time in the world.
 fn step_deadline(step: &Step) -> Option<Millis> {
     let mut due = None;
     for call in &step.calls {
-        if let Stage::Running { until, .. } = call.stage {
+        if let Stage::Running { until, .. } | Stage::Wording { until, .. } = call.stage {
             due = earlier(due, Some(until));
         }
     }

@@ -97,6 +97,39 @@ fn one_call_id_runs_once() {
 }
 
 #[test]
+fn a_call_that_is_said_again_is_the_same_call() {
+    let mut bench = peer();
+    let again = ("c1", "look", r#"{"a":1}"#);
+    let events = calling(&[again, ("c2", "act", ""), again]);
+    play(&mut bench, &events);
+    let runs = runs(&bench);
+    assert_eq!(runs.iter().map(|run| run.call_id.as_str()).collect::<Vec<_>>(), ["c1", "c2"]);
+    assert_eq!(runs[0].arguments.expose().text(), r#"{"a":1}"#);
+}
+
+#[test]
+fn a_page_that_never_says_what_to_ask_is_not_waited_for() {
+    let mut bench = Bench::agui();
+    bench.input(Input::SetCanAsk(true));
+    bench.input(Input::SetPageTools(vec![PageTool {
+        confirm: crate::session::Confirm::PerCall,
+        timeout: 500,
+        ..tool("act", "")
+    }]));
+    bench.send(1, "hi");
+    play(&mut bench, &calling(&[("c1", "act", "")]));
+    let due = bench.session.poll_timeout();
+    bench.pass(499);
+    assert!(answers(&bench).is_empty() && due.is_some());
+    bench.pass(1);
+    assert_eq!(
+        answers(&bench),
+        ["c1=The call was not run: the page did not say in time what to ask the person. Go on without it.!"]
+    );
+    assert!(bench.out.iter().any(|output| matches!(output, Output::AbortTool(_))));
+}
+
+#[test]
 fn an_old_call_is_not_run_again_either() {
     let mut bench = peer();
     let id = |n: usize| format!("c{n}");
