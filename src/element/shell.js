@@ -273,6 +273,8 @@ function elementClass(loader, page) {
       if (typeof value === 'object' && value) {
         try {
           this.#set({ name, text: readObject(name, () => objectText(value, JSON_PROPERTIES[name])), isAttribute: true });
+          // Set before the definition, it is the later writer: an upgrade names the attributes afterwards.
+          this.#texts[name] = this[name];
         } catch (error) {
           // Frameworks set properties where nothing may throw.
           this.#set({ name, error, isAttribute: true });

@@ -31,11 +31,13 @@ export function toJson(root, name, exact) {
   const above = new Set();
   const copy = (given, key, path) => {
     const fail = (what) => {
-      throw new Unfit(`\`${path.slice(0, 200)}\` ${what}`);
+      throw new Unfit(`${path ? `\`${path.slice(0, 200)}\`` : 'it'} ${what}`);
     };
     try {
       const hasForm = given !== null && given !== undefined && typeof given.toJSON === 'function';
-      const value = hasForm ? given.toJSON(key) : given;
+      let value = hasForm ? given.toJSON(key) : given;
+      if (JSON.isRawJSON?.(value)) return value;
+      if (value instanceof String || value instanceof Number || value instanceof Boolean) value = value.valueOf();
       switch (typeof value) {
         case 'bigint':
           return fail('is a BigInt, which JSON cannot hold. Give a number or a text.');

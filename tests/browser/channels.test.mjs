@@ -285,6 +285,29 @@ test('properties take objects and texts, also before the element is defined', as
   assert.deepEqual(posted(), { awareness: [], passthrough: { token: 'text' } });
 });
 
+test('an object set before the element is defined wins over the attribute of its tag', async () => {
+  const url = s.runtime.page('/', html({ script: '', init: null, elements: element(`situational-awareness='{"page":"tag"}'`), foot: `<script>
+    document.getElementById('agent').situationalAwareness = { page: 'later' };
+  </script><script src="/mindset-agent.js"></script><script>mindset.init({ appUid: 'acme' })</script>` }));
+  const host = await s.open(url);
+  await host.saw('agent-idle');
+  await host.send('one');
+  assert.deepEqual(posted().awareness, [['situational_awareness', '{"page":"later"}']]);
+  await host.run(() => document.getElementById('agent').setAttribute('situational-awareness', '{"page":"attribute"}'));
+  await host.send('two');
+  assert.deepEqual(posted().awareness, [['situational_awareness', '{"page":"attribute"}']]);
+});
+
+test('boxed values and raw JSON go out as JSON.stringify writes them', async () => {
+  const host = await s.ready();
+  const values = '{ s: new String("x"), n: new Number(3), b: Object(false), list: [JSON.rawJSON("12345678901234567890")] }';
+  assert.equal(await call(host, 'setSituationalAwareness', values), null);
+  assert.equal(await call(host, 'setPassthroughParams', values), null);
+  await host.send('go');
+  assert.deepEqual(posted().awareness, [['situational_awareness', '{"s":"x","n":3,"b":false,"list":[12345678901234567890]}']]);
+  assert.match(s.runtime.runs.at(-1).body, /"passthroughParams":\{"s":"x","n":3,"b":false,"list":\[12345678901234567890\]\}/);
+});
+
 test('half a surrogate pair in an attribute is refused, not mended', async () => {
   const host = await s.ready({ elements: element(String.raw`passthrough-params='{"a":{"b":"\ud83d"}}'`) });
   const { code, message } = await host.error();
