@@ -215,4 +215,9 @@ test('forced colours keep the composer visible', async () => {
   await STATES.question(host);
   await host.page.screenshot({ path: join(SCREENSHOTS, 'panel-question-forced-colors.png') });
   assert.deepEqual(await axe(host), []);
+  const colour = (selector, property) => host.panel.host.locator(selector).first()
+    .evaluate((part, property) => getComputedStyle(part)[property], property);
+  assert.equal(await colour('[part~="tool"] svg', 'color'), await colour('[part~="panel"]', 'color'), 'no colour of its own');
+  await host.panel.input.focus();
+  assert.equal(await colour('[part~="composer"]', 'outlineStyle'), 'solid', 'where the focus is');
 });
