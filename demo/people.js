@@ -71,10 +71,12 @@ function open(person) {
 function tell() {
   const { name, role, department, location: place, rating } = current;
   // 2. Situational awareness: what the person is looking at, for the model to reason with.
-  agent.setSituationalAwareness({ page: 'Employee profile', employee: name, role, department, location: place, rating });
-  // 3. Pass-through: the whole profile, for the HR system and not for the model.
-  agent.setPassthroughParams({ 'file_review.profile': JSON.stringify(current) });
-  showGiven();
+  const seen = { page: 'Employee profile', employee: name, role, department, location: place, rating };
+  agent.setSituationalAwareness(seen);
+  // 3. Pass-through: the whole profile for the HR system, and whose rating it is, not for the model.
+  const supplied = { 'file_review.profile': JSON.stringify(current), 'change_rating.employee_id': current.id };
+  agent.setPassthroughParams(supplied);
+  showGiven(seen, supplied);
 }
 
 // 4. Page tools: what the agent may do in this page.
@@ -92,29 +94,34 @@ agent.setPageTools([
       },
       required: ['field', 'value'],
     },
-    handler: ({ field, value }) => change(field, value),
+    handler: ({ field, value }) => change(current, field, value),
   },
   {
     name: 'change_rating',
     description: 'Changes the performance rating of the employee, from 1 to 5.',
     runningDescription: 'Changing the rating…',
     completedDescription: 'Rating changed',
-    confirm: ({ rating }) => `Set the rating of ${current.name} to ${rating}?`,
+    // Another profile may be open by the time somebody answers.
+    confirm: ({ employee_id: id, rating }) => `Set the rating of ${person(id).name} to ${rating}?`,
     parameters: {
       type: 'object',
-      properties: { rating: { type: 'integer', minimum: 1, maximum: 5 } },
-      required: ['rating'],
+      properties: { rating: { type: 'integer', minimum: 1, maximum: 5 }, employee_id: { type: 'string' } },
+      required: ['rating', 'employee_id'],
     },
-    handler: ({ rating }) => change('rating', String(rating)),
+    handler: ({ employee_id: id, rating }) => change(person(id), 'rating', String(rating)),
   },
 ]);
 
-function change(field, value) {
-  const before = current[field];
-  current[field] = value;
-  draw(field);
+function person(id) {
+  return people.find((each) => each.id === id);
+}
+
+function change(whose, field, value) {
+  const before = whose[field];
+  whose[field] = value;
+  draw(whose === current && field);
   tell();
-  return { employee: current.name, field, before, now: value };
+  return { employee: whose.name, field, before, now: value };
 }
 
 // 5. sendMessage: the page speaks for the person, aloud or silently.
@@ -179,11 +186,10 @@ function list(target, blocks, empty) {
   document.getElementById(target).replaceChildren(blocks.length ? made : node('p', empty, 'empty'));
 }
 
-function showGiven() {
-  const profile = JSON.stringify(current);
+function showGiven(seen, supplied) {
   document.getElementById('given').replaceChildren(
-    block('setSituationalAwareness', JSON.stringify({ page: 'Employee profile', employee: current.name }, null, 1)),
-    block('setPassthroughParams', `file_review.profile = ${profile}`),
+    block('setSituationalAwareness', JSON.stringify(seen, null, 1)),
+    block('setPassthroughParams', Object.entries(supplied).map(([key, value]) => `${key} = ${value}`).join('\n')),
     block('setPageTools', 'update_profile, change_rating'),
     block('agent session', 'externalUserId, tags: see the headers at the HR server'),
   );

@@ -79,8 +79,12 @@ test('a tool with `confirm` asks first', async () => {
   await allow.waitFor();
   assert.match(await text('#fields'), /Last rating\s*4/);
   await picture('people-question');
+  // Whoever is on the screen by the time of the answer: the question was about Sarah Chen.
+  await host.page.getByRole('button', { name: /Amadou Diallo/ }).click();
   await allow.click();
   await turns(3);
+  assert.match(await text('#fields'), /Last rating\s*3/);
+  await host.page.getByRole('button', { name: /Sarah Chen/ }).click();
   assert.match(await text('#fields'), /Last rating\s*5/);
 });
 
