@@ -61,7 +61,8 @@ pub(super) fn accept(
     let (lost, missing): (Vec<_>, Vec<_>) =
         missing.into_iter().partition(|call| matches!(tools.owner(&call.name), Owner::Server(_)));
     if users.is_empty() && new.is_empty() {
-        return Err(nothing_new(missing.len()));
+        let late = missing.is_empty() && input.messages.last().is_some_and(|m| m.role == Role::Tool);
+        return Err(nothing_new(missing.len(), late));
     }
     if users.is_empty() && !missing.is_empty() {
         let names: Vec<_> = missing.iter().map(|c| c.id.as_str()).collect();
@@ -234,7 +235,13 @@ fn check_id(place: &str, id: &str) -> Result<(), Refusal> {
     Err(invalid(format!("{place} must be 1 to {MAX_ID} printable characters, for example a UUID.")))
 }
 
-fn nothing_new(open: usize) -> Refusal {
+fn nothing_new(open: usize, late: bool) -> Refusal {
+    if late {
+        // People read this in the page whose tool was slower than they.
+        let message = "The conversation has gone on without these results, perhaps in another tab or window. \
+             Send a new message to go on here.";
+        return ErrorInfo::new(ErrorCode::Conflict, message);
+    }
     let rest = if open == 0 {
         "Send a user message with an id of its own."
     } else {
