@@ -11,6 +11,8 @@ use crate::event::{Citation, RuntimeEvent, ToolSource};
 use crate::json::Value;
 use crate::view::{Notice, Patch, ToolState};
 
+const UNASKED: &str = "The server ended this call itself: the page did not run it.";
+
 /// A call that the server runs.
 pub(super) struct Serving {
     id: String,
@@ -51,7 +53,8 @@ impl Session {
     }
 
     /// A call of the server's has a result. Other servers than ours say no more than
-    /// that, and that is both beginning and end.
+    /// that, and that is both beginning and end; for one of the page's tools it says that
+    /// the page is not asked any more.
     pub(super) fn server_tool_ended(
         &mut self,
         turn: &mut Turn,
@@ -68,11 +71,12 @@ impl Session {
         let name = said("toolName").or(called).unwrap_or("").to_owned();
         let description = said("description");
         let ok = event.mindset("ok").and_then(Value::as_bool);
-        if ok.is_none() {
+        let unasked = ok.is_none() && turn.offer.iter().any(|offered| offered.name == name);
+        if ok.is_none() && !unasked {
             let start = crate::object! { "toolCallId": id, "toolName": &name };
             self.server_tool_started(turn, &Value::Object(start), now);
         }
-        let ok = ok.unwrap_or(true);
+        let ok = ok.unwrap_or(!unasked);
         turn.serving.retain(|serving| serving.id != id);
         let state = if ok { ToolState::Done } else { ToolState::Failed };
         let label = description.map(str::to_owned).or_else(|| self.label(id)).unwrap_or_else(|| name.clone());
@@ -82,7 +86,7 @@ impl Session {
             tool_name: name,
             ok,
             description: description.map(str::to_owned),
-            error: said("error").map(fault::said),
+            error: said("error").or(unasked.then_some(UNASKED)).map(fault::said),
             duration_ms: event.mindset("durationMs").and_then(Value::as_u64).unwrap_or(0),
         });
     }

@@ -385,6 +385,21 @@ fn a_peers_own_tool_begins_and_ends_with_its_result() {
 }
 
 #[test]
+fn a_peer_that_answers_for_the_page_is_not_taken_for_the_page() {
+    let mut bench = peer();
+    let mut events = calling(&[("c1", "act", "{}")]);
+    let end = events.pop().unwrap();
+    let result = r#"{"type":"TOOL_CALL_RESULT","messageId":"t","toolCallId":"c1","content":"interrupted by an error"}"#;
+    events.extend([result.to_owned(), end]);
+    play(&mut bench, &events);
+    let events = event_texts(&bench);
+    assert!(!events.iter().any(|event| event.contains("tool_start")), "{events:?}");
+    let ends = events.iter().filter(|event| event.contains("tool_end") && event.contains(r#""ok":false"#));
+    assert_eq!(ends.count(), 1, "{events:?}");
+    assert!(runs(&bench).is_empty());
+}
+
+#[test]
 fn a_warning_is_a_remark() {
     let mut bench = Bench::ready();
     bench.send(1, "hi");
