@@ -14,7 +14,9 @@ use mindset_core::json::{Object, Value, parse};
 use mindset_core::object;
 use mindset_core::passthrough::Passthrough;
 use mindset_core::schema::Schema;
-use mindset_core::turn::{Agent, Bounds, Input, ModelMessage, RunState, ServerTool, Source, ToolOutcome};
+use mindset_core::turn::{
+    Agent, Bounds, Conversation, Input, ModelMessage, RunState, ServerTool, Source, ToolOutcome,
+};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -400,6 +402,21 @@ fn calls_that_a_crash_left_open_are_unknown_whatever_a_client_says() {
     let refused =
         Bench::with(input("r2", vec![result("p0", "paid")]), agent(tools()), crashed).err().unwrap();
     assert!(refused.message.contains("missing: p2."), "{}", refused.message);
+}
+
+#[test]
+fn calls_that_a_crash_left_open_are_unknown_when_their_server_is_down_too() {
+    let mut b = start(vec![mcp("s", "act", "")], &["look"], "{}");
+    b.model(call(0, Some("p0"), "s__act", "{}")).model([end()]);
+    let crashed = b.store;
+    for messages in [vec![user("u2", "and?")], vec![result("p0", "paid")]] {
+        let id = "c1".to_owned();
+        let conversation =
+            Conversation { id, messages: crashed.clone(), broken: true, ..Conversation::default() };
+        let b = Bench::on(input("r2", messages), agent(vec![]), conversation).unwrap();
+        let (acting, failed) = told(&b, "p0");
+        assert!(failed && acting.contains("not known whether the tool acted"), "{acting}");
+    }
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn whatever_is_stored_takes_the_next_message() {
             messages: vec![Message::text("new", Role::User, "And now?")],
             ..RunAgentInput::default()
         };
-        let conversation = Conversation { id: "t".into(), messages, open_client: None };
+        let conversation = Conversation { id: "t".into(), messages, ..Conversation::default() };
         let mut n = 0;
         let ids = Box::new(move || {
             n += 1;

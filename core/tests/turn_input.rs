@@ -116,7 +116,7 @@ fn new_message_closes_open_calls() {
 
 #[test]
 fn open_calls_can_be_closed_without_a_run() {
-    let mut conversation = Conversation { id: "c1".into(), messages: open(), open_client: None };
+    let mut conversation = Conversation { id: "c1".into(), messages: open(), ..Conversation::default() };
     let closing = conversation.cancel_open_calls("r1", &mut *ids("x"), 5);
     assert_eq!(closing.iter().map(|m| m.call_id.as_deref()).collect::<Vec<_>>(), [Some("p1"), Some("p2")]);
     conversation.messages.extend(closing);

@@ -48,18 +48,18 @@ pub(super) fn accept(
     check_id("runId", &input.run_id)?;
     let client = input.mindset("clientId").and_then(Value::as_str);
     let own = conversation.open_client.as_deref() == client;
+    let broken = conversation.broken;
     let mut stored = conversation.messages;
     let unknown = stored.is_empty();
     let truncate = truncate(input, &mut stored)?;
     let mut reader =
-        Reader { input, tools, ids, now, own, used: stored.iter().map(|m| m.id.clone()).collect() };
+        Reader { input, tools, ids, now, own, broken, used: stored.iter().map(|m| m.id.clone()).collect() };
     let users = reader.users(unknown)?;
     let open = open_calls(&stored);
     let mut new = reader.answers(&open)?;
     let answered = |call: &&StoredCall| new.iter().any(|m| m.call_id.as_ref() == Some(&call.id));
     let missing: Vec<_> = open.into_iter().filter(|call| !answered(call)).collect();
-    let (lost, missing): (Vec<_>, Vec<_>) =
-        missing.into_iter().partition(|call| matches!(tools.owner(&call.name), Owner::Server(_)));
+    let (lost, missing): (Vec<_>, Vec<_>) = missing.into_iter().partition(|call| reader.is_lost(call));
     if users.is_empty() && new.is_empty() {
         let late = missing.is_empty() && input.messages.last().is_some_and(|m| m.role == Role::Tool);
         return Err(nothing_new(missing.len(), late));
@@ -107,6 +107,8 @@ struct Reader<'a> {
     now: Millis,
     /// Whether the open calls are this client's own.
     own: bool,
+    /// Nobody was asked for the results of the open calls.
+    broken: bool,
     /// Message ids of the conversation.
     used: BTreeSet<String>,
 }
@@ -182,11 +184,23 @@ impl Reader<'_> {
         message
     }
 
-    /// The result of a call of the runtime's own, whose run broke down; `None` for calls
-    /// of the client.
+    /// Whether it is a call of the runtime's own, whose run broke down. One of a tool that
+    /// is not there today counts: its server may be down, and may have run it.
+    fn is_lost(&self, call: &StoredCall) -> bool {
+        match self.tools.owner(&call.name) {
+            Owner::Server(_) => true,
+            Owner::Nobody => self.broken,
+            Owner::Page => false,
+        }
+    }
+
+    /// The result of such a call; `None` for calls of the client.
     fn lost(&mut self, call: &StoredCall) -> Option<StoredMessage> {
-        let Owner::Server(tool) = self.tools.owner(&call.name) else { return None };
-        let told = Told::unknown("The server was interrupted before the result came.", tool, 0);
+        if !self.is_lost(call) {
+            return None;
+        }
+        let acts = !matches!(self.tools.owner(&call.name), Owner::Server(tool) if tool.read_only);
+        let told = Told::unknown("The server was interrupted before the result came.", acts, 0);
         Some(told.message(self.ids.next_id(), &self.input.run_id, &call.id, self.now))
     }
 

@@ -19,6 +19,8 @@ pub struct Conversation {
     /// The `clientId` of the run that left the open calls; another client's results
     /// for them count as "outcome unknown".
     pub open_client: Option<String>,
+    /// The run that left the open calls broke down: nobody was asked for their results.
+    pub broken: bool,
 }
 
 impl Conversation {

@@ -48,16 +48,17 @@ impl Told {
                 let content = if silent { SILENT_FAILURE.to_owned() } else { content };
                 Told { content, ok: false, duration, unknown: false }
             }
-            ToolOutcome::Unknown(text) if text.trim().is_empty() => {
-                Told::unknown("The connection to the tool broke before its result came.", tool, duration)
-            }
-            ToolOutcome::Unknown(text) => Told::unknown(&text, tool, duration),
+            ToolOutcome::Unknown(text) if text.trim().is_empty() => Told::unknown(
+                "The connection to the tool broke before its result came.",
+                !tool.read_only,
+                duration,
+            ),
+            ToolOutcome::Unknown(text) => Told::unknown(&text, !tool.read_only, duration),
         }
     }
 
-    /// A call whose result will never be known.
-    pub(super) fn unknown(what: &str, tool: &ServerTool, duration: u64) -> Told {
-        let acts = !tool.read_only;
+    /// A call whose result will never be known; whether its tool `acts`, or only reads.
+    pub(super) fn unknown(what: &str, acts: bool, duration: u64) -> Told {
         let content = if acts { format!("{what} {MAY_HAVE_ACTED}") } else { what.to_owned() };
         Told { content, ok: false, duration, unknown: acts }
     }

@@ -172,7 +172,7 @@ impl Run {
     pub(super) fn abort_tools(&mut self, step: Step, why: &str, now: Millis) {
         self.output(Output::AbortTools);
         for running in &step.running {
-            self.end_call(running, &Told::unknown(why, &running.tool, 0), Vec::new(), now);
+            self.end_call(running, &Told::unknown(why, !running.tool.read_only, 0), Vec::new(), now);
         }
         for (id, name) in &step.pending {
             let told = Told::refused(CANCELLED.to_owned());

@@ -100,12 +100,19 @@ impl Bench {
         stored: Vec<StoredMessage>,
         client: Option<&str>,
     ) -> Result<Bench, Refusal> {
-        let ids = ids(&format!("{}-", input.run_id));
         let conversation = Conversation {
             id: input.thread_id.clone(),
-            messages: stored.clone(),
+            messages: stored,
             open_client: client.map(str::to_owned),
+            broken: false,
         };
+        Bench::on(input, agent, conversation)
+    }
+
+    /// The same in any conversation.
+    pub fn on(input: RunAgentInput, agent: Agent, conversation: Conversation) -> Result<Bench, Refusal> {
+        let ids = ids(&format!("{}-", input.run_id));
+        let stored = conversation.messages.clone();
         let turn = Turn::start(input, agent, conversation, Ports { ids, patterns: Box::new(Plain) }, 1_000)?;
         let mut bench = Bench {
             turn,

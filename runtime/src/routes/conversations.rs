@@ -79,7 +79,8 @@ async fn whole(app: &App, row: &ConversationRow) -> ApiResult<Object> {
     if let Some(run_id) = running {
         answer.insert("activeRun", object! { "runId": run_id, "state": "running" });
     } else if let Some(run) = app.store().waiting_run(row.key).await? {
-        let conversation = Conversation { id: row.id.clone(), messages, open_client: run.client };
+        let conversation =
+            Conversation { id: row.id.clone(), messages, open_client: run.client, broken: false };
         open = conversation
             .open_calls()
             .into_iter()

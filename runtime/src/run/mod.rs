@@ -199,7 +199,7 @@ impl Runs {
             return Ok(stored.status);
         }
         let messages = self.store.messages(stored.conversation_key).await?;
-        let conversation = Conversation { id: stored.conversation, messages, open_client: None };
+        let conversation = Conversation { id: stored.conversation, messages, ..Conversation::default() };
         let closed = conversation.cancel_open_calls(run_id, &mut ids::uuid, clock::now());
         self.store.append(stored.conversation_key, &closed).await?;
         self.store.end_run(user, run_id, RunState::Cancelled).await?;

@@ -173,9 +173,11 @@ impl Runs {
         let Some(row) = row else {
             return Ok(Conversation { id: id.to_owned(), ..Conversation::default() });
         };
-        let open_client = self.store.waiting_run(row.key).await?.and_then(|run| run.client);
+        let waiting = self.store.waiting_run(row.key).await?;
+        let broken = waiting.is_none();
+        let open_client = waiting.and_then(|run| run.client);
         let messages = self.store.messages(row.key).await?;
-        Ok(Conversation { id: id.to_owned(), messages, open_client })
+        Ok(Conversation { id: id.to_owned(), messages, open_client, broken })
     }
 
     /// The run with the order's id, if there is or was one.
