@@ -1,4 +1,4 @@
-//! HTML to pieces: the text a reader sees, with its headings. No page is drawn, so a
+//! HTML to pieces: the text of a page, with its headings, whether or not CSS or `hidden` hides it. No page is drawn, so a
 //! small scanner is enough: it knows tags, comments, entities, and what is not text.
 
 use super::entities::decoded;

@@ -46,6 +46,11 @@ fn ascii_list(texts: &[String]) -> String {
         json::write_string(&mut json, text);
     }
     json.push(']');
+    ascii(&json)
+}
+
+/// JSON text with escapes for all that is not ASCII.
+fn ascii(json: &str) -> String {
     let mut ascii = String::with_capacity(json.len());
     for c in json.chars() {
         if c == ' ' || c.is_ascii_graphic() {
@@ -58,6 +63,26 @@ fn ascii_list(texts: &[String]) -> String {
         }
     }
     ascii
+}
+
+/// A text as it stands within a JSON string.
+fn escaped(text: &str) -> String {
+    let mut quoted = String::new();
+    json::write_string(&mut quoted, text);
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+}
+
+/// A text as it stands within a URL.
+fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
 }
 
 /// Takes what was sent in headers out of a server's words: it may echo them, and
@@ -89,10 +114,8 @@ impl Mask {
     pub(super) fn of(texts: Vec<String>) -> Mask {
         let mut all = Vec::new();
         for text in texts {
-            let mut quoted = String::new();
-            json::write_string(&mut quoted, &text);
-            let escaped = quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned();
-            all.extend([text, escaped]);
+            let once = escaped(&text);
+            all.extend([escaped(&once), ascii(&once), percent_encoded(&text), once, text]);
         }
         all.retain(|text| text.len() >= SHORTEST_MASKED);
         // The longest first, so that a part does not spoil the whole.
@@ -181,6 +204,8 @@ mod tests {
             "querysecret",
             r#"["gold \"x\""]"#,
             r#"[\"gold \\\"x\\\"\"]"#,
+            r#"[\\\"gold \\\\\\\"x\\\\\\\"\\\"]"#,
+            "%5B%22gold%20%5C%22x%5C%22%22%5D",
         ] {
             assert_eq!(mask.apply(format!("<{text}>")), format!("<{MASK}>"), "{text}");
             assert!(mask.hits(text));

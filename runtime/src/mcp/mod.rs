@@ -231,13 +231,14 @@ impl Inner {
     }
 }
 
-/// The texts among the arguments that did not come from the model.
+/// The texts and numbers among the arguments that did not come from the model.
 fn given(request: &ToolRequest) -> Mask {
     let mut texts = Vec::new();
     let mut open: Vec<&Value> = request.arguments.supplied().map(|(_, value)| value).collect();
     while let Some(value) = open.pop() {
         match value {
             Value::String(text) => texts.push(text.clone()),
+            Value::Number(_) => texts.push(value.text()),
             Value::Array(items) => open.extend(items),
             Value::Object(members) => open.extend(members.iter().map(|(_, member)| member)),
             _ => {}
