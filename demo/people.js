@@ -126,7 +126,7 @@ function change(whose, field, value) {
 
 // 5. sendMessage: the page speaks for the person, aloud or silently.
 on('review', () => agent.sendWhenIdle('File a performance review. Summary: “A strong half-year; both goals are met.”'));
-on('greet', () => agent.sendWhenIdle('Greet me and say in one sentence what you can do here.', { silent: true }));
+on('greet', () => agent.sendWhenIdle('What can you do here?', { silent: true }));
 on('refresh', showSeen);
 agent.addEventListener('mindset:agent-idle', showSeen);
 

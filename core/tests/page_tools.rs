@@ -343,7 +343,7 @@ fn asked(confirm: Confirm) -> Pair {
 #[test]
 fn the_person_is_asked_first() {
     for (confirm, question) in [
-        (Confirm::Always, "May the agent use `pay`?"),
+        (Confirm::Always, "May the agent use “pay”?"),
         (Confirm::Sentence("Pay 5?".into()), "Pay 5?"),
         (Confirm::PerCall, "Really?"),
     ] {

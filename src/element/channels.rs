@@ -10,6 +10,9 @@ use super::Agent;
 use crate::effects::{owner, tool};
 use crate::error::{invalid_config, mindset_error};
 
+const AWARENESS: &str = "situational-awareness";
+const PASSTHROUGH: &str = "passthrough-params";
+
 #[wasm_bindgen]
 impl Agent {
     /// Sets a value by the name of its property. The text of an attribute is the host's
@@ -18,7 +21,14 @@ impl Agent {
     /// # Errors
     /// Why it is refused; the value before it holds.
     pub fn set(&self, name: &str, text: &str, is_attribute: bool) -> Result<(), JsValue> {
-        self.take(name, text, is_attribute).map_err(|e| mindset_error(&e))
+        self.take(name, text, is_attribute).map_err(|mut error| {
+            let attribute = if name == "passthroughParams" { PASSTHROUGH } else { AWARENESS };
+            if is_attribute && !error.message.contains(attribute) {
+                error.message = concat(&["The attribute `", attribute, "` is refused. ", &error.message]);
+                error = error.with("attribute", attribute);
+            }
+            mindset_error(&error)
+        })
     }
 }
 
@@ -28,13 +38,11 @@ impl Agent {
         match name {
             "situationalAwareness" => {
                 if is_attribute {
-                    object("situational-awareness", text)?;
+                    object(AWARENESS, text)?;
                 }
                 self.driver.step(Input::SetAwareness(text))
             }
-            "passthroughParams" => {
-                self.driver.step(Input::SetPassthrough(object("passthrough-params", text)?))
-            }
+            "passthroughParams" => self.driver.step(Input::SetPassthrough(object(PASSTHROUGH, text)?)),
             _ => {
                 let tools = tool::read(text);
                 if !tools.is_empty() {

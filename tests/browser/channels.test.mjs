@@ -235,8 +235,10 @@ test("an attribute's text goes out as it stands; the last good one holds; remova
 test('an attribute over the limit is told by an event, and the value before holds', async () => {
   const host = await s.ready({ elements: element(`situational-awareness='{"page":"A"}'`) });
   await host.run(() => document.getElementById('agent').setAttribute('situational-awareness', JSON.stringify({ t: 'x'.repeat(20_000) })));
-  const { code, context } = await host.error();
-  assert.deepEqual([code, context], ['situational-awareness-too-large', { characters: 20_008, limit: 10_000 }]);
+  const { code, context, message } = await host.error();
+  const where = { characters: 20_008, limit: 10_000, attribute: 'situational-awareness' };
+  assert.deepEqual([code, context], ['situational-awareness-too-large', where]);
+  assert.match(message, /^The attribute `situational-awareness` is refused\. /);
   await host.send('go');
   assert.deepEqual(posted().awareness, [['situational_awareness', '{"page":"A"}']]);
 });

@@ -12,7 +12,9 @@ use crate::schema::{Pattern, Schema};
 /// spellings models use, is `{}`; everything else stays as it is.
 pub fn normalise(text: &str) -> &str {
     let trimmed = text.trim();
-    if matches!(trimmed, "" | "null" | "[]") { "{}" } else { text }
+    let inside = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let is_nothing = matches!(trimmed, "" | "null") || inside.is_some_and(|inside| inside.trim().is_empty());
+    if is_nothing { "{}" } else { text }
 }
 
 /// The object that the text of a call's arguments stands for, or why it is none, for

@@ -16,8 +16,11 @@ impl Session {
     /// Asks the person.
     pub(super) fn ask(&mut self, call: &Call, sentence: String, arguments: FullArgs) -> Stage {
         let blank = sentence.chars().all(char::is_whitespace);
-        let question =
-            if blank { concat(&["May the agent use `", &call.name, "`?"]) } else { fault::said(&sentence) };
+        let question = if blank {
+            concat(&["May the agent use “", &call.name, "”?"])
+        } else {
+            fault::said(&sentence)
+        };
         let request_id = self.ids.next_id();
         let masked = arguments.masked();
         self.tool_line(&call.id, ToolState::Asking, self.running_label(&call.name));

@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn nothing_is_an_empty_object_and_garbage_is_not() {
-        for text in ["", "  ", "null", " [] ", "{}"] {
+        for text in ["", "  ", "null", " [] ", "[ ]", "[\n]", "{}"] {
             assert_eq!((normalise(text), fault(text)), ("{}", None), "{text:?}");
         }
         for text in ["{\"q\": ", "3", "[1]", "\"x\"", "{\"a\":1}{\"b\":2}"] {
