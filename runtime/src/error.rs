@@ -1,7 +1,9 @@
 //! Every HTTP error body is made here: `{ "error": { code, message, retryable,
 //! context? } }` with the codes of `mindset_core::error`.
 
-use axum::http::{StatusCode, header};
+use std::time::Duration;
+
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::object;
@@ -13,6 +15,8 @@ use crate::store::StoreError;
 pub(crate) struct ApiError {
     status: StatusCode,
     info: ErrorInfo,
+    /// Seconds after which it is worth another try.
+    retry_after: Option<u64>,
 }
 
 /// What a handler gives back.
@@ -28,6 +32,13 @@ impl ApiError {
     #[must_use]
     pub(crate) fn status(mut self, status: StatusCode) -> ApiError {
         self.status = status;
+        self
+    }
+
+    /// The same with a `Retry-After`, rounded up to whole seconds.
+    #[must_use]
+    pub(crate) fn retry_after(mut self, wait: Duration) -> ApiError {
+        self.retry_after = Some(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
         self
     }
 
@@ -65,7 +76,7 @@ impl From<ErrorInfo> for ApiError {
     fn from(info: ErrorInfo) -> ApiError {
         let status =
             StatusCode::from_u16(info.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        ApiError { status, info }
+        ApiError { status, info, retry_after: None }
     }
 }
 
@@ -87,7 +98,13 @@ impl IntoResponse for ApiError {
             (header::CACHE_CONTROL, "no-store"),
             (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         ];
-        (self.status, headers, body.to_string()).into_response()
+        let mut response = (self.status, headers, body.to_string()).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+            let readable = HeaderValue::from_static("retry-after");
+            response.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, readable);
+        }
+        response
     }
 }
 

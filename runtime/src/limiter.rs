@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Above this many addresses, those with full buckets are forgotten.
 const MAX_ADDRESSES: usize = 10_000;
@@ -23,8 +23,11 @@ impl Limiter {
         Limiter { per_minute: per_minute.into(), buckets: Mutex::default() }
     }
 
-    /// Takes one token of the address; `false` if none is left.
-    pub(crate) fn take(&self, address: IpAddr, now: Instant) -> bool {
+    /// Takes one token of the address.
+    ///
+    /// # Errors
+    /// None is left: how long until there is one, a minute at most.
+    pub(crate) fn take(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let filled = |tokens: f64, since: Instant| {
             let seconds = now.saturating_duration_since(since).as_secs_f64();
@@ -37,7 +40,8 @@ impl Limiter {
         let tokens = filled(bucket.0, bucket.1);
         let allowed = tokens >= 1.0;
         *bucket = (if allowed { tokens - 1.0 } else { tokens }, now);
-        allowed
+        let wait = (1.0 - tokens) * 60.0 / self.per_minute;
+        if allowed { Ok(()) } else { Err(Duration::from_secs_f64(wait.clamp(0.0, 60.0))) }
     }
 }
 
@@ -52,16 +56,18 @@ fn network(address: IpAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn runs_dry_and_refills() {
         let limiter = Limiter::new(2);
         let (a, b) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
         let start = Instant::now();
-        assert!(limiter.take(a, start) && limiter.take(a, start) && !limiter.take(a, start));
-        assert!(limiter.take(b, start));
+        assert_eq!([limiter.take(a, start), limiter.take(a, start)], [Ok(()), Ok(())]);
+        assert_eq!(limiter.take(a, start), Err(Duration::from_secs(30)));
+        assert_eq!(limiter.take(b, start), Ok(()));
         let later = start + Duration::from_secs(31);
-        assert!(limiter.take(a, later) && !limiter.take(a, later));
+        assert_eq!(limiter.take(a, later), Ok(()));
+        assert!(limiter.take(a, later).is_err_and(|wait| wait < Duration::from_secs(30)));
+        assert_eq!(Limiter::new(0).take(a, start), Err(Duration::from_secs(60)));
     }
 }

@@ -155,6 +155,28 @@ async fn too_many_sessions() {
     }
     let answer = server.post("/v1/anonymous", ANONYMOUS).send().await;
     assert_eq!(answer.error(), (429, "rate-limited".into()));
+    let wait: u64 = answer.header("retry-after").parse().unwrap();
+    assert!((1..=30).contains(&wait), "{wait}");
+    let page = server.post("/v1/anonymous", ANONYMOUS).header("origin", "https://shop.example").send().await;
+    assert_eq!((page.status, page.header("access-control-expose-headers")), (429, "retry-after"));
+}
+
+#[tokio::test]
+async fn refusals_use_up_no_sessions() {
+    let server = Server::with(CONFIG, &[("MINDSET__SERVER__ANONYMOUS_PER_MINUTE", "1")]).await;
+    for (body, origin, status) in [
+        (ANONYMOUS, "https://evil.example", 403),
+        (r#"{"appUid":"demo","agentUid":"closed"}"#, "https://shop.example", 403),
+        (r#"{"appUid":"demo","agentUid":"nobody"}"#, "https://shop.example", 404),
+        (r#"{"appUid":"nobody","agentUid":"demo"}"#, "https://shop.example", 404),
+        ("{}", "https://shop.example", 422),
+        (ANONYMOUS, "https://shop.example", 200),
+        (ANONYMOUS, "https://shop.example", 429),
+        (ANONYMOUS, "https://evil.example", 403),
+    ] {
+        let answer = server.post("/v1/anonymous", body).header("origin", origin).send().await;
+        assert_eq!(answer.status, status, "{body} {origin}");
+    }
 }
 
 #[tokio::test]

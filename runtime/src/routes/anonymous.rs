@@ -27,11 +27,6 @@ pub(super) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    let address = client::address(peer.ip(), &headers, &app.config().server.trusted_proxies);
-    if !app.limiter().take(address, Instant::now()) {
-        let message = "Too many sessions were asked for from this address. Wait a minute and try again.";
-        return Err(ApiError::new(ErrorCode::RateLimited, message));
-    }
     let request = body::read_object(body, &app.config().server).await?;
     let app_uid = body::text(&request, "appUid", 64)?;
     let agent_uid = body::text(&request, "agentUid", 200)?;
@@ -45,6 +40,12 @@ pub(super) async fn create(
     })?;
     check_agent(config, agent_uid)?;
     check_origin(config, &headers)?;
+    // Last: a page that may not ask at all must not use up what others may.
+    let address = client::address(peer.ip(), &headers, &app.config().server.trusted_proxies);
+    app.limiter().take(address, Instant::now()).map_err(|wait| {
+        let message = "Too many sessions were asked for from this address. Wait a minute and try again.";
+        ApiError::new(ErrorCode::RateLimited, message).retry_after(wait)
+    })?;
     let known = match given {
         Some(key) => app.store().anonymous_user(app_uid, key).await?.map(|id| (id, key.to_owned())),
         None => None,
