@@ -271,12 +271,17 @@ async fn faults_name_the_file() {
             "apps[0].agents[0].contexts: the app has no context `stuff`",
         ),
         ("https://intra.example/help", "intra", "apps[0].contexts[0].base_url: not an http"),
+        ("//intra.example/help", "//ada:pw@intra.example/help", "base_url: holds a user name or password"),
+        ("//intra.example/help", "//ada@intra.example/help", "base_url: holds a user name or password"),
+        ("intra.example/help", "intra.example/help?v=2", "base_url: goes on after the path with ? or #"),
+        ("intra.example/help", "intra.example/help#", "base_url: goes on after the path with ? or #"),
         ("uid = \"board\"", "uid = \"staff\"", "two entries have the uid `staff`"),
         ("title = \"Board papers\"", "titel = \"x\"", "did you mean `title`?"),
     ] {
         assert!(good.contains(from), "{from}");
         let said = refused(&folder, &good.replace(from, to)).await;
         assert!(said.contains(place), "{place} not in {said}");
+        assert!(!said.contains("pw@"), "{said}");
     }
     let picture = good.replace("board/*.md", "staff/*.png");
     assert!(refused(&folder, &picture).await.contains("No Markdown, HTML or text file fits"));

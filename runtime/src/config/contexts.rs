@@ -62,10 +62,21 @@ impl<'a> Reader<'a> {
 
     fn base_url(&mut self, node: &Node<'_>) -> Option<String> {
         let text = self.text(node, "base_url")?;
-        let is_http = text.starts_with("http://") || text.starts_with("https://");
-        if !is_http || reqwest::Url::parse(&text).is_err() {
-            let path = node.path("base_url");
-            self.fault(&path, "not an http or https address", "write it as \"https://docs.example/\"");
+        let url = reqwest::Url::parse(&text).ok();
+        let url = url.filter(|_| text.starts_with("http://") || text.starts_with("https://"));
+        // It becomes part of links that everyone who talks to the agent can read.
+        let problem = match url {
+            None => Some("not an http or https address"),
+            Some(url) if !url.username().is_empty() || url.password().is_some() => {
+                Some("holds a user name or password, which every reader of a link would see")
+            }
+            Some(url) if url.query().is_some() || url.fragment().is_some() => {
+                Some("goes on after the path with ? or #, where no file name can follow")
+            }
+            Some(_) => None,
+        };
+        if let Some(problem) = problem {
+            self.fault(&node.path("base_url"), problem, "write it as \"https://docs.example/help/\"");
         }
         Some(if text.ends_with('/') { text } else { format!("{text}/") })
     }
