@@ -12,7 +12,7 @@ use crate::ids;
 const MAX_FILE: u64 = 8 * 1024 * 1024;
 
 /// Part of every hash; another number has all files read anew.
-const FORMAT: &str = "1";
+const FORMAT: &str = "2";
 
 /// A file to be indexed.
 #[derive(Debug)]

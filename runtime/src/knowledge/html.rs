@@ -1,7 +1,9 @@
-//! HTML to pieces: the text of a page, with its headings, whether or not CSS or `hidden` hides it. No page is drawn, so a
-//! small scanner is enough: it knows tags, comments, entities, and what is not text.
+//! HTML to pieces: the text of a page, with its headings, without what its tags say is hidden. No page
+//! is drawn and no style sheet read, so a small scanner is enough: it knows tags, comments, entities, and
+//! what is not text.
 
 use super::entities::decoded;
+use super::open::OpenElements;
 use super::outline::{Outline, Piece};
 
 /// Elements whose content is code until their end tag.
@@ -39,7 +41,8 @@ const BLOCKS: &[&str] = &[
 
 /// The pieces of a document called `name`.
 pub(super) fn read(name: &str, text: &str) -> Vec<Piece> {
-    let mut reader = Reader { outline: Outline::new(name), heading: None, skipped: None, pre: 0 };
+    let mut reader =
+        Reader { outline: Outline::new(name), heading: None, elements: OpenElements::default(), pre: 0 };
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
         reader.text(before);
@@ -54,15 +57,14 @@ struct Reader {
     outline: Outline,
     /// The open heading: its level, its id, its text.
     heading: Option<(u8, Option<String>, String)>,
-    /// The element that is left out, and how often it is open.
-    skipped: Option<(&'static str, usize)>,
+    elements: OpenElements,
     /// How many `pre` are open.
     pre: usize,
 }
 
 impl Reader {
     fn text(&mut self, text: &str) {
-        if self.skipped.is_some() || text.is_empty() {
+        if self.elements.hidden() || text.is_empty() {
             return;
         }
         let text = decoded(text);
@@ -141,23 +143,17 @@ impl Reader {
 
     fn raw<'t>(&mut self, name: &str, rest: &'t str) -> &'t str {
         let (content, rest) = raw_end(name, rest);
-        if name == "title" && self.skipped.is_none() {
+        if name == "title" && !self.elements.hidden() {
             self.outline.title(&decoded(content));
         }
         rest
     }
 
     fn open(&mut self, name: &str, attributes: &str) {
-        if let Some((skipped, depth)) = &mut self.skipped {
-            if *skipped == name {
-                *depth += 1;
-            }
-            return;
-        }
-        if let Some(skipped) = SKIPPED.iter().find(|s| **s == name) {
-            if !attributes.ends_with('/') {
-                self.skipped = Some((skipped, 1));
-            }
+        // `<svg/>` is one that ends at once.
+        let skipped = SKIPPED.contains(&name) && !attributes.ends_with('/');
+        self.elements.open(name, skipped || is_hidden(attributes));
+        if self.elements.hidden() {
             return;
         }
         if let Some(level) = level(name) {
@@ -181,13 +177,8 @@ impl Reader {
     }
 
     fn close(&mut self, name: &str) {
-        if let Some((skipped, depth)) = &mut self.skipped {
-            if *skipped == name {
-                *depth -= 1;
-                if *depth == 0 {
-                    self.skipped = None;
-                }
-            }
+        self.elements.close(name);
+        if self.elements.hidden() {
             return;
         }
         if level(name).is_some() {
@@ -240,23 +231,53 @@ fn raw_end<'t>(name: &str, text: &'t str) -> (&'t str, &'t str) {
     }
 }
 
-/// The value of an attribute.
+/// Whether attributes say that nobody sees the element.
+fn is_hidden(attributes: &str) -> bool {
+    if attributes.is_empty() {
+        return false;
+    }
+    let is = |value: &str, word: &str| value.trim().eq_ignore_ascii_case(word);
+    attribute(attributes, "hidden").is_some()
+        || attribute(attributes, "aria-hidden").is_some_and(|value| is(&value, "true"))
+        || attribute(attributes, "style").is_some_and(|style| {
+            // Of two declarations the last one counts.
+            let last = |property: &str, word: &str| {
+                let mut declared = style.split(';').filter_map(|declaration| declaration.split_once(':'));
+                let value = declared.rfind(|(name, _)| is(name, property));
+                value.is_some_and(|(_, value)| is(value.split('!').next().unwrap_or(""), word))
+            };
+            last("display", "none") || last("visibility", "hidden")
+        })
+}
+
+/// The value of an attribute, empty if it has none.
 fn attribute(attributes: &str, name: &str) -> Option<String> {
-    let mut rest = attributes;
-    while let Some((key, after)) = rest.split_once('=') {
-        let key = key.split_whitespace().next_back().unwrap_or("");
-        let after = after.trim_start();
-        let quote = after.chars().next().filter(|c| matches!(c, '"' | '\''));
-        let (value, left) = match quote {
-            Some(quote) => after.get(1..).and_then(|v| v.split_once(quote)).unwrap_or((after, "")),
-            None => after.split_once(char::is_whitespace).unwrap_or((after, "")),
+    let between = |c: char| c.is_whitespace() || c == '/';
+    let mut rest = attributes.trim_start_matches(between);
+    while !rest.is_empty() {
+        // A `=` in front is part of the name.
+        let end = rest.char_indices().skip(1).find(|(_, c)| between(*c) || *c == '=');
+        let (key, after) = rest.split_at_checked(end.map_or(rest.len(), |(at, _)| at))?;
+        let (value, left) = match after.trim_start().strip_prefix('=') {
+            Some(value) => value_of(value.trim_start()),
+            None => ("", after),
         };
         if key.eq_ignore_ascii_case(name) {
             return Some(decoded(value));
         }
-        rest = left;
+        rest = left.trim_start_matches(between);
     }
     None
+}
+
+/// The value that a text begins with, and what follows it.
+fn value_of(text: &str) -> (&str, &str) {
+    for quote in ['"', '\''] {
+        if let Some(quoted) = text.strip_prefix(quote) {
+            return quoted.split_once(quote).unwrap_or((quoted, ""));
+        }
+    }
+    text.split_at_checked(text.find(char::is_whitespace).unwrap_or(text.len())).unwrap_or((text, ""))
 }
 
 #[cfg(test)]
@@ -287,6 +308,57 @@ mod tests {
                 ),
             ]
         );
+    }
+
+    #[test]
+    fn what_is_hidden_is_no_text() {
+        for hidden in [
+            "<p hidden>no</p>",
+            "<div class=x HIDDEN=''>no<div>no</div>no</div>",
+            "<span title=\"a > b\" hidden=until-found>no</span>",
+            "<span aria-hidden=\"TRUE\"><b>no</b></span>",
+            "<div style='color:red; Display : none !important'>no<p>no</div>",
+            "<i style=visibility:hidden>no</i>",
+            "<div style=\"display:&#110;one\">no</div>",
+            "<h2 hidden id=a>no</h3>",
+            "<ul><li hidden>no<li>",
+            "<ul><li hidden>no<b>no</ul>",
+            "<p hidden>no<div>",
+            "<table><tr hidden><td>no<td>no<tr><td>",
+            "<section><div hidden>no</section>",
+            "<div hidden>no</b></span></section>no</div>",
+            "<b><div hidden>no</b>no</div></b>",
+            "<div hidden>no<br><img><input>no</div>",
+            "<template><p>no</template>",
+            "<svg><g><title>no</title><text>no</svg>",
+        ] {
+            let text = found(&format!("<main>yes {hidden} seen</main>")).remove(0).2;
+            assert!(
+                !text.contains("no") && text.contains("yes") && text.contains("seen"),
+                "{hidden}: {text}"
+            );
+        }
+        for shown in [
+            "<p data-hidden=1 title=' hidden '>seen</p>",
+            "<p title=\"x\" id=hidden>seen</p>",
+            "<p aria-hidden=false style='display:block;visibility:visible'>seen</p>",
+            "<p style='display:none;display:block'>seen</p>",
+            "<br hidden>seen",
+            "<img style='display:none'/>seen",
+            "<hidden>seen</hidden>",
+            "<a href=x/hidden>seen</a>",
+        ] {
+            assert_eq!(found(shown).remove(0).2, "seen", "{shown}");
+        }
+    }
+
+    #[test]
+    fn many_tags_take_no_quadratic_time() {
+        let begin = std::time::Instant::now();
+        for (open, close) in [("<b>", "</i>"), ("<div>", "</b>"), ("<b>", "<p>"), ("<li hidden>", "<li>")] {
+            found(&format!("<i><b><div>{}{}", open.repeat(100_000), close.repeat(100_000)));
+        }
+        assert!(begin.elapsed() < std::time::Duration::from_secs(10), "{:?}", begin.elapsed());
     }
 
     #[test]

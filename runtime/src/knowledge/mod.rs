@@ -5,6 +5,7 @@ mod entities;
 mod files;
 mod html;
 mod markdown;
+mod open;
 mod outline;
 mod words;
 
