@@ -7,7 +7,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use super::Caller;
 use crate::config::{McpServer, Secret};
 
-/// Values shorter than this are words that may stand anywhere.
+/// Values shorter than this may be part of any word.
 const SHORTEST_MASKED: usize = 7;
 
 /// What stands where a value was taken out.
@@ -87,12 +87,17 @@ fn percent_encoded(text: &str) -> String {
 
 /// Takes what was sent in headers out of a server's words: it may echo them, and
 /// the model must not see them.
-pub(super) struct Mask(Vec<String>);
+pub(super) struct Mask {
+    /// Taken out wherever they stand.
+    long: Vec<String>,
+    /// Taken out where they stand by themselves.
+    short: Vec<String>,
+}
 
 /// The values are secret.
 impl std::fmt::Debug for Mask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Mask({} values)", self.0.len())
+        write!(f, "Mask({} values)", self.long.len() + self.short.len())
     }
 }
 
@@ -107,28 +112,34 @@ impl Mask {
         if let Ok(url) = reqwest::Url::parse(&server.url) {
             texts.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         }
-        Mask::of(texts)
+        // What is short here is a word of anybody's, such as the list of no tags.
+        Mask { short: Vec::new(), ..Mask::of(texts) }
     }
 
-    /// These values.
+    /// These values, also the short ones.
     pub(super) fn of(texts: Vec<String>) -> Mask {
         let mut all = Vec::new();
-        for text in texts {
+        for text in texts.into_iter().filter(|text| !text.trim().is_empty()) {
             let once = escaped(&text);
             all.extend([escaped(&once), ascii(&once), percent_encoded(&text), once, text]);
         }
-        all.retain(|text| text.len() >= SHORTEST_MASKED);
         // The longest first, so that a part does not spoil the whole.
-        all.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
-        Mask(all)
+        let short = all.split_off(all.partition_point(|text| text.len() >= SHORTEST_MASKED));
+        Mask { long: all, short }
     }
 
     /// `text` without the values.
     pub(super) fn apply(&self, mut text: String) -> String {
-        for value in &self.0 {
+        for value in &self.long {
             if text.contains(value) {
                 text = text.replace(value, MASK);
+            }
+        }
+        for value in &self.short {
+            if text.contains(value) {
+                text = without_word(&text, value);
             }
         }
         text
@@ -136,8 +147,26 @@ impl Mask {
 
     /// Whether one of the values is in it.
     pub(super) fn hits(&self, text: &str) -> bool {
-        self.0.iter().any(|value| text.contains(value))
+        self.long.iter().any(|value| text.contains(value))
     }
+}
+
+/// `text` without `value` where no letter or digit is right before or after it.
+fn without_word(text: &str, value: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (at, _) in text.match_indices(value) {
+        let before = text.get(..at).and_then(|t| t.chars().next_back());
+        let after = text.get(at + value.len()..).and_then(|t| t.chars().next());
+        if [before, after].into_iter().flatten().any(char::is_alphanumeric) {
+            continue;
+        }
+        out.push_str(text.get(done..at).unwrap_or_default());
+        out.push_str(MASK);
+        done = at + value.len();
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    out
 }
 
 /// The secret parts of an `Authorization` value: what follows the scheme, and of
@@ -179,6 +208,23 @@ mod tests {
             let back: Vec<&str> = back.as_array().unwrap().iter().filter_map(|v| v.as_str()).collect();
             assert_eq!(back, tags);
         }
+    }
+
+    #[test]
+    fn short_values_are_taken_out_where_they_stand_alone() {
+        let mask =
+            Mask::of(["7", "Ada", "a b", "é\"", " ", "", "-1", "canary-1"].map(str::to_owned).to_vec());
+        for (text, expected) in [
+            ("Ada, Adam, 7 of 17, x_7", "•••, Adam, ••• of 17, x_•••"),
+            ("7", "•••"),
+            (r#"{"n":7,"t":"Ada"}"#, r#"{"n":•••,"t":"•••"}"#),
+            (r#"a b, xa b, a%20b, é\" and \u00e9\" and é\\\""#, "•••, xa b, •••, ••• and ••• and •••"),
+            ("ÄAda Ada7 7Ada 7 7 -1", "ÄAda Ada7 7Ada ••• ••• •••"),
+            ("xcanary-12", "x•••2"),
+        ] {
+            assert_eq!(mask.apply(text.into()), expected, "{text}");
+        }
+        assert!(!mask.hits("Ada 7"));
     }
 
     #[test]

@@ -224,10 +224,13 @@ async fn an_error_does_not_recite_what_the_page_supplied() {
     }))
     .await;
     let servers = servers(&peer.url(), "");
-    let declared = json::parse(r#"{"properties":{"key":{},"said":{},"deep":{},"number":{}}}"#).unwrap();
+    let declared =
+        json::parse(r#"{"properties":{"key":{},"said":{},"deep":{},"number":{},"pin":{},"code":{}}}"#)
+            .unwrap();
     let declared = declared.as_object().unwrap().clone();
     let (key, deep) = (Value::from("page-\"canary"), json::parse(r#"{"a":["deep-canary"]}"#).unwrap());
     let number = json::parse("4711223344").unwrap();
+    let (pin, code) = (json::parse("7").unwrap(), Value::from("x9"));
     let call = |tool: &str| {
         let visible = VisibleSchema::strip(&Object::new(), |_| false);
         let arguments = CheckedArgs::read(r#"{"said":"by the model"}"#, &visible, &Patterns).unwrap();
@@ -235,13 +238,16 @@ async fn an_error_does_not_recite_what_the_page_supplied() {
             "key" => Some(&key),
             "deep" => Some(&deep),
             "number" => Some(&number),
+            "pin" => Some(&pin),
+            "code" => Some(&code),
             _ => None,
         };
         ToolRequest { arguments: arguments.inject(&declared, value).unwrap(), ..request(tool, "{}") }
     };
     for tool in ["fails", "errs"] {
         let outcome = servers.call(&caller("one"), &call(tool)).await;
-        let expected = r#"{"said":"by the MODEL","key":"•••","deep":{"a":["•••"]},"number":•••}"#;
+        let expected =
+            r#"{"said":"by the MODEL","key":"•••","deep":{"a":["•••"]},"number":•••,"pin":•••,"code":"•••"}"#;
         assert_eq!(outcome, failed(expected), "{tool}");
     }
     let ToolOutcome::Done { content, .. } = servers.call(&caller("one"), &call("works")).await else {
