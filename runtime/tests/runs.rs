@@ -379,11 +379,32 @@ async fn a_running_run_takes_new_passthrough_parameters() {
         r#"{"passthroughParams":{"__proto__":1}}"#,
         r#"{"passthroughParams":{"t.constructor":1}}"#,
         r#"{"passthroughParams":{"uploaded_file_urls":[]}}"#,
+        r#"{"passthroughParams":{"half":{"x":["\ud800"]}}}"#,
     ] {
         assert_eq!(put(&token, "r1", body).await.error(), (422, "invalid-request".into()), "{body}");
     }
+    let halved = put(&token, "r1", r#"{"passthroughParams":{"half":"canary\ud800"}}"#).await;
+    assert!(halved.text.contains("`half`") && !halved.text.contains("canary"), "{}", halved.text);
     let large = format!(r#"{{"passthroughParams":{{"x":"{}"}}}}"#, "y".repeat(4 * 1024 * 1024));
     assert_eq!(put(&token, "r1", &large).await.error(), (413, "passthrough-too-large".into()));
     events(running).await;
     assert_eq!(put(&token, "r1", values).await.error(), (404, "not-found".into()));
+}
+
+#[tokio::test]
+async fn a_run_does_not_begin_with_half_a_character() {
+    let server = Server::start().await;
+    let (token, _) = server.anonymous().await;
+    let run = async |id: &str, message: &str, values: &str| {
+        let props = format!(r#""forwardedProps":{{"mindset":{{"passthroughParams":{values}}}}}"#);
+        let body = input(id, id, message).replace(r#""forwardedProps":{}"#, &props);
+        server.post("/v1/agents/demo/runs", &body).bearer(&token).send().await
+    };
+    for values in [r#"{"half":"x\ud800"}"#, r#"{"half":{"\udc00":1}}"#, r#"{"half":[["\ud83d \ude00"]]}"#] {
+        let answer = run("r1", "hello", values).await;
+        assert_eq!(answer.error(), (422, "invalid-request".into()), "{values}");
+        assert!(answer.text.contains("`half`"), "{}", answer.text);
+    }
+    assert_eq!(server.conversation(&token, "r1").await.status, 404);
+    assert_eq!(run("r1", "hello", r#"{"whole":"\ud83d\ude00"}"#).await.status, 200);
 }

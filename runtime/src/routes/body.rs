@@ -15,6 +15,11 @@ const DISCARD: usize = 64 * 1024 * 1024;
 
 /// Reads a JSON body within the size and the time of the configuration.
 pub(super) async fn read(body: Body, server: &Server) -> ApiResult<Value> {
+    parse(&read_text(body, server).await?)
+}
+
+/// The same, not yet parsed.
+pub(super) async fn read_text(body: Body, server: &Server) -> ApiResult<String> {
     let limit = usize::try_from(server.max_body).unwrap_or(usize::MAX);
     match tokio::time::timeout(server.request_timeout, read_all(body, limit)).await {
         Ok(read) => read,
@@ -25,7 +30,7 @@ pub(super) async fn read(body: Body, server: &Server) -> ApiResult<Value> {
     }
 }
 
-async fn read_all(body: Body, limit: usize) -> ApiResult<Value> {
+async fn read_all(body: Body, limit: usize) -> ApiResult<String> {
     let mut bytes = Vec::new();
     let mut discarded = 0;
     let mut chunks = body.into_data_stream();
@@ -44,8 +49,11 @@ async fn read_all(body: Body, limit: usize) -> ApiResult<Value> {
         let message = format!("The body is larger than {limit} bytes. Send less.");
         return Err(ApiError::new(ErrorCode::TooLarge, message).with("limit", limit as u64));
     }
-    let text =
-        std::str::from_utf8(&bytes).map_err(|_| invalid("The body is not UTF-8. Send JSON.".into()))?;
+    String::from_utf8(bytes).map_err(|_| invalid("The body is not UTF-8. Send JSON.".into()))
+}
+
+/// The JSON value that a body is.
+pub(super) fn parse(text: &str) -> ApiResult<Value> {
     json::parse(text).map_err(|e| {
         invalid(format!("The body is not JSON: {e}."))
             .with("line", e.line as u64)
@@ -55,7 +63,12 @@ async fn read_all(body: Body, limit: usize) -> ApiResult<Value> {
 
 /// The same for a body that must be an object.
 pub(super) async fn read_object(body: Body, server: &Server) -> ApiResult<Object> {
-    match read(body, server).await? {
+    object(read(body, server).await?)
+}
+
+/// A body that must be an object.
+pub(super) fn object(value: Value) -> ApiResult<Object> {
+    match value {
         Value::Object(object) => Ok(object),
         other => Err(field(&format!("The body must be a JSON object, not {}.", other.kind()))),
     }

@@ -8,6 +8,7 @@ mod conversations;
 mod dev;
 mod runs;
 mod sdkusers;
+mod surrogates;
 
 use axum::Router;
 use axum::extract::{FromRequestParts, OriginalUri, Path, Request, State};

@@ -13,7 +13,7 @@ use mindset_core::object;
 use mindset_core::passthrough::Passthrough;
 
 use super::asked::{self, Asked};
-use super::{Segment, body, json};
+use super::{Segment, body, json, surrogates};
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 use crate::run::Order;
@@ -27,7 +27,8 @@ pub(super) async fn create(
     body: Body,
 ) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
-    let posted = body::read(body, &app.config().server).await?;
+    let text = body::read_text(body, &app.config().server).await?;
+    let posted = body::parse(&text)?;
     let Asked { agent, session } = asked::find(&app, &user, &agent_uid).await?;
     let input = decode_input(&posted).map_err(|error| {
         let why = match error {
@@ -36,6 +37,7 @@ pub(super) async fn create(
         };
         body::field(&format!("The body is no run input. {}.", why.trim_end_matches('.')))
     })?;
+    surrogates::refuse_halves(&text, &["forwardedProps", "mindset", "passthroughParams"])?;
     let model = app.models().get(&agent.model).ok_or_else(|| {
         ApiError::new(
             ErrorCode::AgentMisconfigured,
@@ -71,7 +73,9 @@ pub(super) async fn passthrough(
     body: Body,
 ) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
-    let request = body::read_object(body, &app.config().server).await?;
+    let text = body::read_text(body, &app.config().server).await?;
+    let request = body::object(body::parse(&text)?)?;
+    surrogates::refuse_halves(&text, &["passthroughParams"])?;
     let values = match request.get("passthroughParams") {
         Some(Value::Object(values)) => values.clone(),
         None => return Err(body::field("`passthroughParams` is missing. It must be an object.")),
