@@ -15,6 +15,17 @@ use support::{Answer, Folder, Running, Server, events, input, kind, last, progra
 
 /// An MCP server with the tool `update`, which takes `pause` and then says `saved`.
 async fn hr(pause: Duration) -> Peer {
+    hr_with(
+        r#"{"name":"update","description":"Updates the profile","inputSchema":{"type":"object",
+        "properties":{"profile":{"type":"string"},"note":{"type":"string"}},"required":["profile","note"]}}"#,
+        pause,
+    )
+    .await
+}
+
+/// The same with other tools.
+async fn hr_with(tools: &str, pause: Duration) -> Peer {
+    let list = format!(r#"{{"tools":[{tools}]}}"#);
     Peer::start(move |seen: &Seen| match (seen.method.as_str(), seen.body.str("method").unwrap_or("")) {
         ("POST", "server/discover") => Reply::plain(400, "text/plain", "no session"),
         ("POST", "initialize") => seen
@@ -22,10 +33,7 @@ async fn hr(pause: Duration) -> Peer {
                 r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}"#,
             )
             .header("mcp-session-id", &format!("session-of-{}", seen.header("x-user-id"))),
-        ("POST", "tools/list") => seen.result(
-            r#"{"tools":[{"name":"update","description":"Updates the profile","inputSchema":{"type":"object",
-            "properties":{"profile":{"type":"string"},"note":{"type":"string"}},"required":["profile","note"]}}]}"#,
-        ),
+        ("POST", "tools/list") => seen.result(&list),
         ("POST", "tools/call") => seen.result(r#"{"content":[{"type":"text","text":"saved"}]}"#).after(pause),
         ("POST", _) => Reply::accepted(),
         ("DELETE", _) => Reply::with(200, &[], ""),
@@ -219,6 +227,25 @@ async fn a_session_without_the_server_has_none_of_its_tools() {
     assert_eq!(kind(last(&events)), "RUN_FINISHED");
     assert!(hr.seen().is_empty());
     assert!(!model.seen()[0].text.contains(r#""tools":"#), "{}", model.seen()[0].text);
+}
+
+#[tokio::test]
+async fn how_many_tools_are_left_out_is_true() {
+    for (count, left_out) in [(128, None), (130, Some("the last 2 cannot")), (5000, Some("4872 of them"))] {
+        let tools: Vec<String> = (0..count).map(|i| format!(r#"{{"name":"t{i}"}}"#)).collect();
+        let (hr, model) = (hr_with(&tools.join(","), Duration::ZERO).await, model(0).await);
+        let server = Server::with(&config(&format!("http://{}", model.address), &hr.url(), ""), &[]).await;
+        let token = server.user("ada").await;
+        let events = events(server.run(&token, "demo", ("r1", "r1"), "go").await).await;
+        let warnings: Vec<&str> = events
+            .iter()
+            .filter(|event| event.str("name") == Some("mindset.warning"))
+            .filter_map(|event| event.get("value")?.str("message"))
+            .collect();
+        assert_eq!(warnings.len(), usize::from(left_out.is_some()), "{warnings:?}");
+        assert!(left_out.is_none_or(|said| warnings[0].contains(said)), "{warnings:?}");
+        assert_eq!(model.seen()[0].text.matches("\"hr__t").count(), 128);
+    }
 }
 
 #[tokio::test]

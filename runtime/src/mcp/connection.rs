@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mindset_core::json::{self, Object, Value};
-use mindset_core::turn::ServerTool;
 use reqwest::header::HeaderMap;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest, ErrorCode,
@@ -20,7 +19,7 @@ use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
 use super::fault::{HttpFault, RequestFault};
 use super::headers::Mask;
 use super::http::Http;
-use super::tools::offered;
+use super::tools::{Offered, offered};
 use super::wire::{BESIDE, TOO_LARGE};
 use crate::config::McpServer;
 
@@ -31,7 +30,7 @@ const LIST_KEEP: Duration = Duration::from_secs(60);
 /// Most pages of one list.
 const MAX_PAGES: usize = 64;
 
-/// Most listed tools, offered or not.
+/// With more listed tools, offered or not, no further page is read.
 const MAX_LISTED: usize = 4096;
 
 /// How long a server may take to hear that the session is over.
@@ -48,7 +47,7 @@ pub(super) struct Connection {
 }
 
 struct Listed {
-    tools: Vec<ServerTool>,
+    offered: Offered,
     until: Instant,
 }
 
@@ -91,30 +90,26 @@ impl Connection {
     }
 
     /// The tools, from memory while they are fresh.
-    pub(super) async fn tools(
-        &self,
-        server: &McpServer,
-        mask: &Mask,
-    ) -> Result<Vec<ServerTool>, RequestFault> {
+    pub(super) async fn tools(&self, server: &McpServer, mask: &Mask) -> Result<Offered, RequestFault> {
         let mut listed = self.listed.lock().await;
         let changed = self.changed.swap(false, Ordering::Relaxed);
         if let Some(known) = listed.as_ref().filter(|known| !changed && Instant::now() < known.until) {
-            return Ok(known.tools.clone());
+            return Ok(known.offered.clone());
         }
         *listed = None;
         let pages = self.pages();
-        let (texts, keep) = match tokio::time::timeout(server.timeout, pages).await {
+        let (texts, unread, keep) = match tokio::time::timeout(server.timeout, pages).await {
             Ok(pages) => pages?,
             Err(_) => return Err(RequestFault::Unknown("the server does not answer".into())),
         };
-        let tools = offered(server, &texts, mask);
-        *listed = Some(Listed { tools: tools.clone(), until: Instant::now() + keep });
-        Ok(tools)
+        let offered = Offered { unread, ..offered(server, &texts, mask) };
+        *listed = Some(Listed { offered: offered.clone(), until: Instant::now() + keep });
+        Ok(offered)
     }
 
-    /// The texts of all listed tools and how long they are good for.
-    async fn pages(&self) -> Result<(Vec<String>, Duration), RequestFault> {
-        let (mut texts, mut keep, mut cursor) = (Vec::new(), LIST_KEEP, None);
+    /// The texts of all listed tools, whether there are more, and how long they are good for.
+    async fn pages(&self) -> Result<(Vec<String>, bool, Duration), RequestFault> {
+        let (mut texts, mut keep, mut cursor, mut unread) = (Vec::new(), LIST_KEEP, None, false);
         for _ in 0..MAX_PAGES {
             let params = Some(PaginatedRequestParams::default().with_cursor(cursor.clone()));
             let request = ListToolsRequest { params, ..Default::default() };
@@ -124,6 +119,7 @@ impl Connection {
                 Ok(_) => return Err(HttpFault::Unreadable.into()),
                 // A server without tools may not know the request.
                 Err(RequestFault::Reported(code, _)) if code == i64::from(ErrorCode::METHOD_NOT_FOUND.0) => {
+                    unread = false;
                     break;
                 }
                 Err(fault) => return Err(fault),
@@ -132,13 +128,13 @@ impl Connection {
                 |tool: rmcp::model::Tool| tool.meta.and_then(|m| m.get(BESIDE)?.as_str().map(str::to_owned));
             texts.extend(page.tools.into_iter().filter_map(text));
             keep = page.ttl_ms.map_or(keep, |ms| keep.min(Duration::from_millis(ms)));
-            if page.next_cursor.is_none() || page.next_cursor == cursor || texts.len() > MAX_LISTED {
+            unread = page.next_cursor.is_some() && page.next_cursor != cursor;
+            if !unread || texts.len() > MAX_LISTED {
                 break;
             }
             cursor = page.next_cursor;
         }
-        texts.truncate(MAX_LISTED);
-        Ok((texts, keep))
+        Ok((texts, unread, keep))
     }
 
     /// Calls a tool once. Dropped, it tells the server to stop.

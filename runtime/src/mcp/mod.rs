@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use mindset_core::json::Value;
-use mindset_core::turn::{ServerTool, ToolOutcome, ToolRequest};
+use mindset_core::turn::{ToolOutcome, ToolRequest};
 use reqwest::header::{HeaderName, HeaderValue};
 
 use self::fault::RequestFault;
@@ -35,6 +35,7 @@ use self::slot::Slot;
 use crate::config::{Config, McpServer};
 
 pub(crate) use self::fault::McpFault;
+pub(crate) use self::tools::Offered;
 
 /// Most connections of the process.
 const MAX_CONNECTIONS: usize = 1024;
@@ -118,12 +119,7 @@ impl Servers {
     ///
     /// # Errors
     /// The server is not there, refuses, or does not speak MCP.
-    pub(crate) async fn tools(
-        &self,
-        app: &str,
-        caller: &Caller,
-        server: &str,
-    ) -> Result<Vec<ServerTool>, McpFault> {
+    pub(crate) async fn tools(&self, app: &str, caller: &Caller, server: &str) -> Result<Offered, McpFault> {
         let fault = |reason: String| McpFault { server: server.to_owned(), reason };
         let slot = self.slot(app, caller, server).map_err(fault)?;
         slot.tools().await.map_err(|e| fault(e.reason()))

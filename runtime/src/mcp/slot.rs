@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mindset_core::json::{Object, Value};
-use mindset_core::turn::ServerTool;
 use reqwest::header::HeaderMap;
 
 use super::connection::Connection;
 use super::fault::RequestFault;
 use super::headers::Mask;
+use super::tools::Offered;
 use crate::config::McpServer;
 
 /// How long a server that could not be reached is left alone: calls of one step
@@ -59,7 +59,7 @@ impl Slot {
     }
 
     /// The server's tools.
-    pub(super) async fn tools(&self) -> Result<Vec<ServerTool>, RequestFault> {
+    pub(super) async fn tools(&self) -> Result<Offered, RequestFault> {
         let connection = self.connection(None).await?;
         let mut tools = connection.tools(&self.server, &self.mask).await;
         if tools == Err(RequestFault::Gone) {

@@ -1,5 +1,7 @@
 //! A server's list of tools to ours.
 
+use std::collections::BTreeSet;
+
 use mindset_core::event::ToolSource;
 use mindset_core::json::{self, Value};
 use mindset_core::turn::ServerTool;
@@ -23,34 +25,58 @@ const MAX_SCHEMA: usize = 128 * 1024;
 /// The largest list: schemas and descriptions, in bytes.
 const MAX_LIST: usize = 2 * 1024 * 1024;
 
+/// Tools that cannot be used, of which the log tells one by one.
+const MAX_TOLD: usize = 100;
+
+/// What a server has to offer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Offered {
+    /// As many of its tools as its list may hold.
+    pub(crate) tools: Vec<ServerTool>,
+    /// How many more there are.
+    pub(crate) left_out: usize,
+    /// Whether there are still more, which were not read.
+    pub(crate) unread: bool,
+}
+
 /// The tools that can be offered, from the texts of all listed. What cannot is
 /// left out and said in the log; the rest stays.
-pub(super) fn offered(server: &McpServer, texts: &[String], mask: &Mask) -> Vec<ServerTool> {
-    let mut tools: Vec<ServerTool> = Vec::new();
-    let mut size = 0;
+pub(super) fn offered(server: &McpServer, texts: &[String], mask: &Mask) -> Offered {
+    let mut offered = Offered::default();
+    let (mut names, mut size, mut told) = (BTreeSet::new(), 0, 0);
+    let mut tell = |problem: &str| {
+        told += 1;
+        if told <= MAX_TOLD {
+            tracing::warn!(server = %server.uid, "an MCP tool is left out: {problem}");
+        }
+    };
     for text in texts {
         let tool = match tool(server, text, mask) {
             Ok(tool) => tool,
             Err(problem) => {
-                tracing::warn!(server = %server.uid, "an MCP tool is left out: {problem}");
+                tell(problem);
                 continue;
             }
         };
         if !server.offers(&tool.name) {
             continue;
         }
-        if tools.iter().any(|known| known.name == tool.name) {
-            tracing::warn!(server = %server.uid, "an MCP tool is left out: its name is there twice");
+        if !names.insert(tool.name.clone()) {
+            tell("its name is there twice");
             continue;
         }
         size += text.len();
-        if tools.len() == MAX_TOOLS || size > MAX_LIST {
-            tracing::warn!(server = %server.uid, "the list of MCP tools is too long: the first {} are used", tools.len());
-            break;
+        if offered.left_out > 0 || offered.tools.len() == MAX_TOOLS || size > MAX_LIST {
+            offered.left_out += 1;
+        } else {
+            offered.tools.push(tool);
         }
-        tools.push(tool);
     }
-    tools
+    if offered.left_out > 0 {
+        let used = offered.tools.len();
+        tracing::warn!(server = %server.uid, "the list of MCP tools is too long: the first {used} are used");
+    }
+    offered
 }
 
 fn tool(server: &McpServer, text: &str, mask: &Mask) -> Result<ServerTool, &'static str> {

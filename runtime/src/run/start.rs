@@ -113,7 +113,8 @@ impl Runs {
     }
 
     async fn begin(self: &Arc<Runs>, order: Order, ready: Ready) -> ApiResult<Arc<LiveRun>> {
-        let Ready { listed, commands, inbox } = ready;
+        let Ready { mut listed, commands, inbox } = ready;
+        listed.fit(order.input.tools.len());
         if self.table().closing {
             return Err(closing());
         }

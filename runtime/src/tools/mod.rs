@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::dev;
 use crate::error::{ApiError, ApiResult};
 use crate::knowledge::Knowledge;
-use crate::mcp::{Caller, McpFault, Servers};
+use crate::mcp::{Caller, McpFault, Offered, Servers};
 
 /// For whom the tools of a run work, and what they may reach.
 #[derive(Debug, Clone)]
@@ -34,6 +34,35 @@ pub(crate) struct Listed {
     pub(crate) tools: Vec<ServerTool>,
     /// What readers should know, such as a server that does not answer.
     pub(crate) warnings: Vec<String>,
+    /// How many tools servers have beyond those they may list here.
+    left_out: usize,
+    /// Whether a server has more tools than were read.
+    unread: bool,
+}
+
+/// Tools that a turn offers to a model at most, the page's among them.
+const MAX_OFFERED: usize = 128;
+
+impl Listed {
+    /// Says how many tools are left out beside `page` tools of the page. A turn counts what it
+    /// was given only, so where servers have more, it is given no more than it takes.
+    pub(crate) fn fit(&mut self, page: usize) {
+        if self.left_out == 0 && !self.unread {
+            return;
+        }
+        let room = MAX_OFFERED.saturating_sub(page);
+        let left_out = self.left_out + self.tools.len().saturating_sub(room);
+        self.tools.truncate(room);
+        let count = match (self.unread, left_out) {
+            (false, count) => count.to_string(),
+            (true, 0) => "some".to_owned(),
+            (true, count) => format!("at least {count}"),
+        };
+        self.warnings.push(format!(
+            "The agent has more tools than it can use: {count} of them are left out. Whoever runs it can choose among \
+             them in the configuration."
+        ));
+    }
 }
 
 /// How a run deals with a server.
@@ -77,7 +106,11 @@ impl Tools {
         let mut listed = Listed::default();
         for answer in answers {
             match answer {
-                Ok(tools) => listed.tools.extend(tools),
+                Ok(offered) => {
+                    listed.tools.extend(offered.tools);
+                    listed.left_out += offered.left_out;
+                    listed.unread |= offered.unread;
+                }
                 Err(fault) => listed.warnings.push(self.without(&caller.app, &fault)?),
             }
         }
@@ -92,7 +125,7 @@ impl Tools {
         Ok(listed)
     }
 
-    async fn ask(&self, caller: &Caller, uid: &str) -> Result<Vec<ServerTool>, McpFault> {
+    async fn ask(&self, caller: &Caller, uid: &str) -> Result<Offered, McpFault> {
         let patience = self.terms(&caller.app, uid).map_or(Duration::ZERO, |terms| terms.patience);
         let asking = self.servers.tools(&caller.app, caller, uid);
         tokio::time::timeout(patience, asking).await.unwrap_or_else(|_| {

@@ -1,6 +1,7 @@
 //! Lists of tools: pages, schemas of every kind, choice.
 
 use mindset_core::json::parse;
+use mindset_core::turn::ServerTool;
 
 use super::peer::Peer;
 use super::*;
@@ -8,7 +9,7 @@ use super::*;
 async fn listed(list: &'static str, more: &str) -> Vec<ServerTool> {
     let peer = Peer::start(legacy(move |seen| seen.is("tools/list").then(|| seen.result(list)))).await;
     let servers = servers(&peer.url(), more);
-    let tools = servers.tools("app", &caller("one"), "s").await.unwrap();
+    let tools = servers.tools("app", &caller("one"), "s").await.unwrap().tools;
     servers.close().await;
     tools
 }
@@ -32,7 +33,7 @@ async fn all_pages_also_behind_an_empty_one() {
     }))
     .await;
     let servers = servers(&peer.url(), "");
-    let tools = servers.tools("app", &caller("one"), "s").await.unwrap();
+    let tools = servers.tools("app", &caller("one"), "s").await.unwrap().tools;
     assert_eq!(names(&tools), ["t1", "t2"]);
     assert_eq!(peer.count("tools/list"), 3);
     servers.close().await;
@@ -51,7 +52,8 @@ async fn pages_without_end_come_to_one() {
     }))
     .await;
     let servers = servers(&peer.url(), "");
-    assert_eq!(servers.tools("app", &caller("one"), "s").await.unwrap().len(), 64);
+    let offered = servers.tools("app", &caller("one"), "s").await.unwrap();
+    assert_eq!((offered.tools.len(), offered.left_out, offered.unread), (64, 0, true));
     servers.close().await;
 }
 
@@ -166,7 +168,7 @@ async fn a_server_without_tools() {
     for reply in [r#"{"code":-32601,"message":"Method not found"}"#, r#"{"code":-32601}"#] {
         let peer = Peer::start(legacy(move |seen| seen.is("tools/list").then(|| seen.error(reply)))).await;
         let servers = servers(&peer.url(), "");
-        assert_eq!(servers.tools("app", &caller("one"), "s").await, Ok(Vec::new()));
+        assert_eq!(servers.tools("app", &caller("one"), "s").await, Ok(Offered::default()));
         servers.close().await;
     }
     let peer = Peer::start(legacy(|seen| {

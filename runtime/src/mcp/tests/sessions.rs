@@ -57,7 +57,7 @@ async fn a_server_of_the_new_revision_has_no_session() {
     .await;
     let servers = servers(&peer.url(), "");
     let caller = caller("one");
-    assert_eq!(servers.tools("app", &caller, "s").await.unwrap().len(), 1);
+    assert_eq!(servers.tools("app", &caller, "s").await.unwrap().tools.len(), 1);
     let outcome = servers.call(&caller, &request("book", r#"{"seat":"4A"}"#)).await;
     assert!(matches!(&outcome, ToolOutcome::Failed(text) if text.contains("Book 4A?")), "{outcome:?}");
     servers.tools("app", &caller, "s").await.unwrap();
@@ -256,13 +256,13 @@ async fn a_list_is_kept_until_the_server_says_that_it_has_changed() {
     .await;
     let (servers, caller) = (servers(&peer.url(), ""), caller("one"));
     for _ in 0..2 {
-        assert_eq!(servers.tools("app", &caller, "s").await.unwrap()[0].name, "t0");
+        assert_eq!(servers.tools("app", &caller, "s").await.unwrap().tools[0].name, "t0");
     }
     assert_eq!(servers.call(&caller, &request("change", "{}")).await, done("changed"));
     // The server's word and its answer are taken in by different tasks.
     let mut name = String::new();
     for _ in 0..500 {
-        name = servers.tools("app", &caller, "s").await.unwrap()[0].name.clone();
+        name = servers.tools("app", &caller, "s").await.unwrap().tools[0].name.clone();
         if name != "t0" {
             break;
         }

@@ -120,6 +120,6 @@ fn any_list_of_tools_is_a_list() {
         let texts: Vec<String> =
             listed.iter().map(|tool| tool.get("_meta").unwrap().str(BESIDE).unwrap().to_owned()).collect();
         let offered = tools::offered(&server, &texts, &mask);
-        assert!(offered.iter().all(|tool| !tool.name.is_empty()));
+        assert!(offered.tools.iter().all(|tool| !tool.name.is_empty()));
     }
 }
