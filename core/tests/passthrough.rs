@@ -144,10 +144,10 @@ fn stripped_schemas_in_full() {
             r#"{"type":"object","properties":{"key":{},"q":{}},"required":["key"],"dependentRequired":{"q":["key"],"key":["q"]},"minProperties":2,"maxProperties":3,"examples":[{"key":1,"q":2}],"default":{"key":1},"enum":[{"key":1},{"key":2}]}"#,
             r#"{"type":"object","properties":{"q":{}},"dependentRequired":{"q":[]},"minProperties":1,"maxProperties":2,"examples":[{"q":2}],"default":{},"enum":[{}],"allOf":[{"required":["q"]}]}"#,
         ),
-        // A generated root: one reference.
+        // A generated root: one reference, and no definition that nobody needs any more.
         (
             r##"{"$schema":"s","$ref":"#/$defs/Args","$defs":{"Args":{"type":"object","properties":{"key":{},"q":{}},"required":["key","q"],"additionalProperties":false}}}"##,
-            r##"{"$schema":"s","$defs":{"Args":{"type":"object","properties":{"key":{},"q":{}},"required":["key","q"],"additionalProperties":false}},"type":"object","properties":{"q":{}},"required":["q"],"additionalProperties":false}"##,
+            r##"{"$schema":"s","type":"object","properties":{"q":{}},"required":["q"],"additionalProperties":false}"##,
         ),
         // Shared definitions stay, the reference without the name stays too.
         (

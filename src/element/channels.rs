@@ -21,36 +21,34 @@ impl Agent {
     /// # Errors
     /// Why it is refused; the value before it holds.
     pub fn set(&self, name: &str, text: &str, is_attribute: bool) -> Result<(), JsValue> {
-        self.take(name, text, is_attribute).map_err(|mut error| {
-            let attribute = if name == "passthroughParams" { PASSTHROUGH } else { AWARENESS };
-            if is_attribute && !error.message.contains(attribute) {
-                error.message = concat(&["The attribute `", attribute, "` is refused. ", &error.message]);
-                error = error.with("attribute", attribute);
-            }
-            mindset_error(&error)
-        })
+        self.take(name, text, is_attribute).map_err(|e| mindset_error(&e))
     }
 }
 
 impl Agent {
     fn take(&self, name: &str, text: &str, is_attribute: bool) -> Result<(), ErrorInfo> {
         let text = if is_attribute && text.trim().is_empty() { "{}" } else { text };
-        match name {
+        let (attribute, input) = match name {
             "situationalAwareness" => {
                 if is_attribute {
                     object(AWARENESS, text)?;
                 }
-                self.driver.step(Input::SetAwareness(text))
+                (AWARENESS, Input::SetAwareness(text))
             }
-            "passthroughParams" => self.driver.step(Input::SetPassthrough(object(PASSTHROUGH, text)?)),
+            "passthroughParams" => (PASSTHROUGH, Input::SetPassthrough(object(PASSTHROUGH, text)?)),
             _ => {
                 let tools = tool::read(text);
                 if !tools.is_empty() {
                     owner::hold();
                 }
-                self.driver.step(Input::SetPageTools(tools))
+                ("", Input::SetPageTools(tools))
             }
+        };
+        let mut set = self.driver.step(input);
+        if let (Err(error), true) = (&mut set, is_attribute) {
+            error.message = concat(&["The attribute `", attribute, "` is refused. ", &error.message]);
         }
+        set.map_err(|error| if is_attribute { error.with("attribute", attribute) } else { error })
     }
 }
 

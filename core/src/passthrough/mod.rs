@@ -13,6 +13,7 @@ mod flat;
 mod in_place;
 mod moved;
 mod strip;
+mod unused;
 
 pub(crate) use arguments::read;
 pub use arguments::{CheckedArgs, FullArgs, normalise};

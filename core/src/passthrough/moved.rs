@@ -102,7 +102,7 @@ fn redirect_members(object: &mut Object, from: &str, to: &str) -> bool {
 }
 
 /// A name as JSON Pointers write it.
-fn escaped(name: &str) -> String {
+pub(super) fn escaped(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
         match c {

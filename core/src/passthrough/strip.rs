@@ -4,6 +4,7 @@ use super::MANAGED;
 use super::flat::flat;
 use super::in_place::{MAX_DEPTH, MAX_PARTS, declared_names, document_of, resolve};
 use super::moved::keep_targets;
+use super::unused::drop_unused;
 use crate::json::{Object, Value, concat};
 use crate::schema::split_fragment;
 
@@ -92,6 +93,7 @@ fn without(declared: &Object, names: &[String]) -> Object {
     let mut strip = Strip { names, parts: 0, inlined: 0, counts: false, path: Vec::new() };
     let mut schema = strip.part(declared, declared);
     keep_targets(&mut schema, declared, names);
+    drop_unused(&mut schema);
     with_root(schema)
 }
 

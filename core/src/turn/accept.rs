@@ -18,6 +18,10 @@ use super::{Conversation, Refusal, StoredCall, StoredMessage, StoredRole};
 /// Characters of an id.
 const MAX_ID: usize = 200;
 
+/// How long the page that left calls open is waited for, in milliseconds: what a page's
+/// tool may take by default, and half a minute.
+const OWNER_PATIENCE: Millis = 90_000;
+
 /// Characters of a message.
 const MAX_MESSAGE: usize = 100_000;
 
@@ -60,6 +64,10 @@ pub(super) fn accept(
     let answered = |call: &&StoredCall| new.iter().any(|m| m.call_id.as_ref() == Some(&call.id));
     let missing: Vec<_> = open.into_iter().filter(|call| !answered(call)).collect();
     let (lost, missing): (Vec<_>, Vec<_>) = missing.into_iter().partition(|call| reader.is_lost(call));
+    let held = !own && !broken && conversation.open_client.is_some() && !missing.is_empty();
+    if held && !users.is_empty() && now < last_call(&stored).saturating_add(OWNER_PATIENCE) {
+        return Err(held_elsewhere());
+    }
     if users.is_empty() && new.is_empty() {
         let late = missing.is_empty() && input.messages.last().is_some_and(|m| m.role == Role::Tool);
         return Err(nothing_new(missing.len(), late));
@@ -75,6 +83,19 @@ pub(super) fn accept(
     new.extend(missing.into_iter().map(|call| reader.given_up(call)));
     new.extend(users);
     Ok(Accepted { truncate, stored, new })
+}
+
+/// When the newest calls were made.
+fn last_call(stored: &[StoredMessage]) -> Millis {
+    let called = stored.iter().rfind(|m| m.role == StoredRole::Assistant);
+    called.map_or(0, |m| m.created_at)
+}
+
+fn held_elsewhere() -> Refusal {
+    ErrorInfo::new(
+        ErrorCode::Busy,
+        "A tool of this conversation still runs in another page. Wait for its end, or go on there.",
+    )
 }
 
 /// Drops what `replaceFrom` names. A message that never reached the store needs
