@@ -49,6 +49,34 @@ fn what_the_page_supplies_is_stripped_and_put_back() {
     assert!(!format!("{:?}{:?}", pair.page().events, pair.page().patches).contains("4821"));
 }
 
+/// Nothing here is a template: what looks like one is text, everywhere.
+#[test]
+fn a_name_in_braces_stays_as_it_stands() {
+    let literal = "{{name}} ${name} %s <%= name %>";
+    let first = Step::events(call(0, "greet", "{}")).expects(move |request| {
+        assert!(request.system.contains("Greet {{name}}."), "{}", request.system);
+        assert!(request.system.contains(r#"{"name":"{{name}} ${name}"#), "{}", request.system);
+        assert_eq!(request.tools[0].description, "{{tool}}");
+        assert_eq!(request.messages, [ModelMessage::User(literal.to_owned())]);
+    });
+    let mut pair = Pair::unstarted(ScriptedModel::new([first, Step::says(literal)]));
+    pair.server.agent.instructions = "Greet {{name}}.".to_owned();
+    pair.add_page(pair::config());
+    pair.drive();
+    let mut greet = tool("greet", r#"{"type":"object","properties":{"who":{"type":"string"}}}"#);
+    greet.description = "{{tool}}".to_owned();
+    pair.set_tools(vec![greet]);
+    let mut values = object("{}");
+    values.insert("who", literal);
+    pair.input(0, Input::SetPassthrough(values)).unwrap();
+    let awareness = format!(r#"{{"name":"{literal}"}}"#);
+    pair.input(0, Input::SetAwareness(&awareness)).unwrap();
+    pair.pages[0].handler = Box::new(|_| Some((0, Ok("true".to_owned()))));
+    assert_eq!(pair.ask(literal).text.as_deref(), Some(literal));
+    assert_eq!(pair.page().runs[0].arguments.expose().str("who"), Some(literal));
+    assert_eq!(pair.page().transcript(), [format!("user: {literal}"), format!("assistant: {literal}")]);
+}
+
 /// A turn whose first answer takes a while, so that something can happen meanwhile.
 fn slow_call(parameters: &str, arguments: &str) -> Pair {
     let slowly = Step::events(call(0, "act", arguments)).slowly(100);
