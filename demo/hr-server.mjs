@@ -19,8 +19,13 @@ const KEPT = 20;
 const OWN_KEY = 'Bearer hr-demo-key';
 const API_KEY = 'demo-api-key';
 /** The dashboard's files. */
-const FILES = { '/': 'index.html', '/people.css': 'people.css', '/people.js': 'people.js' };
-const TYPES = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript' };
+const FILES = {
+  '/': 'index.html',
+  ...Object.fromEntries(
+    ['people.css', 'people.js', 'handbook/leave.md', 'handbook/remote-work.md', 'handbook/reviews.md'].map((file) => [`/${file}`, file]),
+  ),
+};
+const TYPES = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.md': 'text/plain' };
 /** Who uses the dashboard, and how the HR system sorts the session. */
 const USER = 'robin-hr';
 const TAGS = ['hr', 'région:münchen'];

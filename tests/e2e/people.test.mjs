@@ -23,7 +23,10 @@ before(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
   runtime = await Runtime.start({
     args: ['--dev'],
-    env: (port) => ({ MINDSET__APPS__DEMO__MCP_SERVERS__HR__URL: `http://127.0.0.1:${port + 1}/mcp` }),
+    env: (port) => ({
+      MINDSET__APPS__DEMO__MCP_SERVERS__HR__URL: `http://127.0.0.1:${port + 1}/mcp`,
+      MINDSET__APPS__DEMO__CONTEXTS__HANDBOOK__BASE_URL: `http://127.0.0.1:${port + 1}/handbook/`,
+    }),
   });
   hr = await serve({ port: runtime.port + 1, runtime: runtime.origin });
   browser = await launch();
@@ -92,7 +95,9 @@ test('the handbook is searched and cited', async () => {
   await panel().say('How many days of annual leave do we have?');
   await turns(4);
   await panel().shows(/30 days/);
-  await panel().shows(/Employee handbook|Leave/);
+  const source = host.page.locator('mindset-agent').getByRole('link', { name: /Annual leave/ }).first();
+  const page = await fetch(await source.getAttribute('href'));
+  assert.match(await page.text(), /30 days of annual leave/);
   await picture('people');
 });
 

@@ -79,6 +79,7 @@ fn start(shell: &Shell, program: &Path, ports: [SocketAddr; 2], data: &Path) -> 
     command.args(["--config", "www/mindset.toml", "--dev"]);
     command.env("MINDSET__SERVER__LISTEN", address.to_string());
     command.env("MINDSET__APPS__DEMO__MCP_SERVERS__HR__URL", format!("http://{backend}/mcp"));
+    command.env("MINDSET__APPS__DEMO__CONTEXTS__HANDBOOK__BASE_URL", format!("http://{backend}/handbook/"));
     command.env("MINDSET__SERVER__DATABASE", data.join("mindset.db"));
     command.env_remove("CARGO_TARGET_DIR");
     command.spawn().with_context(|| format!("cannot start {}", program.display()))
