@@ -11,6 +11,7 @@ pub mod awareness;
 pub mod error;
 pub mod event;
 pub mod json;
+pub mod limits;
 pub mod passthrough;
 pub mod result;
 pub mod schema;

@@ -3,17 +3,9 @@
 use super::{PageTool, Refused};
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::json::{Object, Value, concat, digits};
+use crate::limits::{TOOL_NAME, TOOL_SCHEMAS, TOOLS};
 use crate::passthrough::{VisibleSchema, declared_names};
 use crate::schema::{Pattern, Schema};
-
-/// Tools in the list.
-const MAX_TOOLS: usize = 128;
-
-/// Bytes of all schemas and descriptions together.
-const MAX_SCHEMAS: usize = 256 * 1024;
-
-/// Bytes of a tool's name.
-const MAX_NAME: usize = 64;
 
 /// A tool as one run was told of it.
 pub(super) struct Offered {
@@ -48,8 +40,8 @@ pub(super) fn declares(tool: &PageTool, parameter: &str) -> bool {
 
 /// Whether a page may set these tools.
 pub(super) fn check(tools: &[PageTool], patterns: &dyn Pattern) -> Result<(), Refused> {
-    if tools.len() > MAX_TOOLS {
-        let (count, limit) = (digits(tools.len() as u64), digits(MAX_TOOLS as u64));
+    if tools.len() > TOOLS {
+        let (count, limit) = (digits(tools.len() as u64), digits(TOOLS as u64));
         let message = concat(&["There are ", &count, " page tools, the limit is ", &limit, ". Set fewer."]);
         return Err(ErrorInfo::new(ErrorCode::InvalidConfig, message));
     }
@@ -64,7 +56,7 @@ pub(super) fn check(tools: &[PageTool], patterns: &dyn Pattern) -> Result<(), Re
             "its name must be 1 to 64 letters, digits, `_` or `-`. Rename it.".to_owned()
         } else if earlier.iter().any(|other| other.name == tool.name) {
             "there is another one with this name. Names must be unique.".to_owned()
-        } else if size > MAX_SCHEMAS {
+        } else if size > TOOL_SCHEMAS {
             "with it, schemas and descriptions are over 256 KiB together. Set fewer or smaller tools."
                 .to_owned()
         } else if let Some(reason) = schema.and_then(|schema| check_schema(schema, patterns)) {
@@ -78,7 +70,7 @@ pub(super) fn check(tools: &[PageTool], patterns: &dyn Pattern) -> Result<(), Re
 }
 
 fn is_name(name: &str) -> bool {
-    (1..=MAX_NAME).contains(&name.len())
+    (1..=TOOL_NAME).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
@@ -92,7 +84,7 @@ fn check_schema(schema: &Object, patterns: &dyn Pattern) -> Option<String> {
 }
 
 fn refusal(at: usize, name: &str, reason: &str) -> Refused {
-    let name: String = name.chars().take(MAX_NAME).collect();
+    let name: String = name.chars().take(TOOL_NAME).collect();
     let number = digits(at as u64 + 1);
     let message = concat(&["Page tool ", &number, " (`", &name, "`) is refused: ", reason]);
     ErrorInfo::new(ErrorCode::InvalidConfig, message).with("tool", name).with("index", at as u64)

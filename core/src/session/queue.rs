@@ -7,10 +7,8 @@ use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::{Author, MessageStatus};
 use crate::json::{concat, digits};
+use crate::limits::MESSAGE;
 use crate::view::{Activity, Patch};
-
-/// A message may be this long, in characters (Unicode scalar values).
-const TEXT_LIMIT: usize = 100_000;
 
 /// A message that waits for its turn.
 pub(super) struct Kept {
@@ -122,18 +120,18 @@ fn check_text(text: &str) -> Result<(), Refused> {
         return Err(ErrorInfo::new(ErrorCode::InvalidRequest, message));
     }
     // No text is longer in characters than in bytes.
-    if text.len() <= TEXT_LIMIT {
+    if text.len() <= MESSAGE {
         return Ok(());
     }
     let length = text.chars().count();
-    if length <= TEXT_LIMIT {
+    if length <= MESSAGE {
         return Ok(());
     }
     let message = concat(&[
         "The message has ",
         &digits(length as u64),
         " characters and may have at most ",
-        &digits(TEXT_LIMIT as u64),
+        &digits(MESSAGE as u64),
         ". Shorten it.",
     ]);
     Err(ErrorInfo::new(ErrorCode::InvalidRequest, message))

@@ -8,6 +8,7 @@ use crate::agui::{Content, Message, Role, RunAgentInput};
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::MessageStatus;
 use crate::json::Value;
+use crate::limits::MESSAGE;
 use crate::{Millis, NextId};
 
 use super::conversation::{cancelled, open_calls};
@@ -21,9 +22,6 @@ const MAX_ID: usize = 200;
 /// How long the page that left calls open is waited for, in milliseconds: what a page's
 /// tool may take by default, and half a minute.
 const OWNER_PATIENCE: Millis = 90_000;
-
-/// Characters of a message.
-const MAX_MESSAGE: usize = 100_000;
 
 /// The result of a call of another page, whatever this one says it was.
 const GONE: &str = "The page was closed, or another page went on, before the result came. It is not known \
@@ -164,9 +162,9 @@ impl Reader<'_> {
         check_id(&format!("messages[{at}].id"), &message.id)?;
         let text = text(at, message)?;
         let size = text.chars().count();
-        if size > MAX_MESSAGE {
+        if size > MESSAGE {
             let problem = format!(
-                "messages[{at}]: the message has {size} characters, the limit is {MAX_MESSAGE}. Send a shorter one."
+                "messages[{at}]: the message has {size} characters, the limit is {MESSAGE}. Send a shorter one."
             );
             return Err(ErrorInfo::new(ErrorCode::TooLarge, problem));
         }

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ServerTool;
 
-/// Characters of a tool's name.
-pub(super) const MAX_NAME: usize = 64;
+use crate::limits::TOOL_NAME;
 
 /// Characters of the hash and the `_` before it.
 const HASHED: usize = 13;
@@ -17,11 +16,11 @@ pub(super) fn legal_name(name: &str) -> String {
     if name.is_empty() {
         return "unnamed".to_owned();
     }
-    name.chars().take(MAX_NAME).map(|c| if is_legal(c) { c } else { '_' }).collect()
+    name.chars().take(TOOL_NAME).map(|c| if is_legal(c) { c } else { '_' }).collect()
 }
 
 pub(super) fn is_legal_name(name: &str) -> bool {
-    !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_legal)
+    !name.is_empty() && name.len() <= TOOL_NAME && name.chars().all(is_legal)
 }
 
 fn is_legal(c: char) -> bool {
@@ -69,7 +68,7 @@ fn plain_name(tool: &ServerTool) -> String {
 }
 
 fn hashed_name(plain: &str, tool: &ServerTool, salt: u64) -> String {
-    let mut name: String = legal_name(plain).chars().take(MAX_NAME - HASHED).collect();
+    let mut name: String = legal_name(plain).chars().take(TOOL_NAME - HASHED).collect();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ salt;
     let server = tool.server.as_deref().unwrap_or("");
     // FNV-1a; no name has a NUL between, so two pairs never read alike.

@@ -6,21 +6,17 @@ use crate::agui::Tool;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::json::{Object, Value};
 
-use super::names::{MAX_NAME, is_legal_name};
+use crate::limits::{TOOL_NAME, TOOL_SCHEMAS, TOOLS};
+
+use super::names::is_legal_name;
 use super::{ModelTool, Refusal};
 use crate::passthrough::VisibleSchema;
 
-/// Tools in one run.
-const MAX_TOOLS: usize = 128;
-
-/// Bytes of all schemas and descriptions of a run together.
-const MAX_SCHEMAS: usize = 256 * 1024;
-
 /// The tools for the model, or what is wrong with them.
 pub(super) fn model_tools(tools: &[Tool]) -> Result<Vec<ModelTool>, Refusal> {
-    if tools.len() > MAX_TOOLS {
+    if tools.len() > TOOLS {
         return Err(refusal(format!(
-            "The run brings {} tools, the limit is {MAX_TOOLS}. Send fewer.",
+            "The run brings {} tools, the limit is {TOOLS}. Send fewer.",
             tools.len()
         )));
     }
@@ -37,9 +33,9 @@ pub(super) fn model_tools(tools: &[Tool]) -> Result<Vec<ModelTool>, Refusal> {
         }
         size = size.saturating_add(tool.description.len());
         size = size.saturating_add(tool.parameters.as_ref().map_or(0, |p| p.to_string().len()));
-        if size > MAX_SCHEMAS {
+        if size > TOOL_SCHEMAS {
             return Err(refusal(format!(
-                "The schemas and descriptions of the tools are over {MAX_SCHEMAS} bytes together, from tools[{i}] on. \
+                "The schemas and descriptions of the tools are over {TOOL_SCHEMAS} bytes together, from tools[{i}] on. \
                  Send fewer or smaller ones."
             )));
         }
@@ -57,7 +53,7 @@ fn check_name(i: usize, name: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(refusal(format!(
-        "tools[{i}].name must be 1 to {MAX_NAME} characters, letters, digits, \"_\" and \"-\" only. Rename the tool."
+        "tools[{i}].name must be 1 to {TOOL_NAME} characters, letters, digits, \"_\" and \"-\" only. Rename the tool."
     )))
 }
 
@@ -110,8 +106,8 @@ mod tests {
 
     #[test]
     fn bad_lists_are_refused_by_place() {
-        let wordy = Tool { description: "x".repeat(MAX_SCHEMAS), ..tool("b", Some("{}")) };
-        let big = format!(r#"{{"x":"{}"}}"#, "x".repeat(MAX_SCHEMAS));
+        let wordy = Tool { description: "x".repeat(TOOL_SCHEMAS), ..tool("b", Some("{}")) };
+        let big = format!(r#"{{"x":"{}"}}"#, "x".repeat(TOOL_SCHEMAS));
         for (list, place) in [
             (vec![tool("a", None), tool("a", None)], "tools[1].name"),
             (vec![tool("", None)], "tools[0].name"),

@@ -4,15 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::agui::Tool;
 use crate::json::{Object, Value};
+use crate::limits::TOOLS;
 use crate::passthrough::{CheckedArgs, FullArgs, Passthrough, ToolName, VisibleSchema, declared_names};
 use crate::schema::{Matcher, Pattern, Schema};
 
 use super::names::model_names;
 use super::{ModelTool, Refusal, ServerTool, page_tools};
-
-/// Tools of the page and of the runtime together: some providers refuse a request with
-/// more.
-const MAX_OFFERED: usize = 128;
 
 /// What the model may call in this run: the page's tools as they came, and the
 /// runtime's.
@@ -51,7 +48,7 @@ impl Toolset {
                 None => tools.push(tool),
             }
         }
-        let room = MAX_OFFERED.saturating_sub(page.len());
+        let room = TOOLS.saturating_sub(page.len());
         if tools.len() > room {
             warnings.push(too_many(tools.len().saturating_sub(room)));
             tools.truncate(room);
@@ -148,7 +145,7 @@ fn left_out(tool: &ServerTool, reason: &str) -> String {
 
 fn too_many(left_out: usize) -> String {
     format!(
-        "The agent has more than {MAX_OFFERED} tools; the last {left_out} cannot be used. Whoever runs it can \
+        "The agent has more than {TOOLS} tools; the last {left_out} cannot be used. Whoever runs it can \
          choose among them in the configuration."
     )
 }

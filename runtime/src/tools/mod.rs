@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use mindset_core::error::ErrorCode;
 use mindset_core::event::ToolSource;
 use mindset_core::json::Value;
+use mindset_core::limits::TOOLS;
 use mindset_core::turn::{ServerTool, ToolOutcome, ToolRequest};
 
 use crate::config::Config;
@@ -40,9 +41,6 @@ pub(crate) struct Listed {
     unread: bool,
 }
 
-/// Tools that a turn offers to a model at most, the page's among them.
-const MAX_OFFERED: usize = 128;
-
 impl Listed {
     /// Says how many tools are left out beside `page` tools of the page. A turn counts what it
     /// was given only, so where servers have more, it is given no more than it takes.
@@ -50,7 +48,7 @@ impl Listed {
         if self.left_out == 0 && !self.unread {
             return;
         }
-        let room = MAX_OFFERED.saturating_sub(page);
+        let room = TOOLS.saturating_sub(page);
         let left_out = self.left_out + self.tools.len().saturating_sub(room);
         self.tools.truncate(room);
         let count = match (self.unread, left_out) {
