@@ -8,7 +8,7 @@ mod pair;
 use mindset_core::json::{Value, parse};
 use mindset_core::session::Input;
 use mindset_core::turn::ModelMessage;
-use pair::{Pair, ScriptedModel, Step, call, object, tool};
+use pair::{ID, Pair, ScriptedModel, Step, call, object, slow_call, tool};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -76,16 +76,6 @@ fn a_name_in_braces_stays_as_it_stands() {
     assert_eq!(pair.page().runs[0].arguments.expose().str("who"), Some(literal));
     assert_eq!(pair.page().transcript(), [format!("user: {literal}"), format!("assistant: {literal}")]);
 }
-
-/// A turn whose first answer takes a while, so that something can happen meanwhile.
-fn slow_call(parameters: &str, arguments: &str) -> Pair {
-    let slowly = Step::events(call(0, "act", arguments)).slowly(100);
-    let mut pair = Pair::new(ScriptedModel::new([slowly, Step::says("Done.")]));
-    pair.set_tools(vec![tool("act", parameters)]);
-    pair
-}
-
-const ID: &str = r#"{"type":"object","properties":{"id":{"type":"string"},"n":{"type":"number"}}}"#;
 
 #[test]
 fn values_of_today_count() {

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use mindset_core::event::{BoundReason, Decision, RuntimeEvent};
 use mindset_core::session::{Confirm, Input, PageTool, TurnStatus};
 use mindset_core::turn::{ModelEvent, ModelMessage, RunState};
-use pair::{Pair, Panel, ScriptedModel, Step, call, object, tool};
+use pair::{ID, Pair, Panel, ScriptedModel, Step, call, object, slow_call, tool};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -433,16 +433,6 @@ fn stop_while_a_question_is_open() {
     })]);
     assert_eq!(pair.ask("never mind").text.as_deref(), Some("Fine."));
 }
-
-/// A turn whose first answer takes a while, so that something can happen meanwhile.
-fn slow_call(parameters: &str, arguments: &str) -> Pair {
-    let slowly = Step::events(call(0, "act", arguments)).slowly(100);
-    let mut pair = Pair::new(ScriptedModel::new([slowly, Step::says("Done.")]));
-    pair.set_tools(vec![tool("act", parameters)]);
-    pair
-}
-
-const ID: &str = r#"{"type":"object","properties":{"id":{"type":"string"},"n":{"type":"number"}}}"#;
 
 #[test]
 fn tools_may_be_set_again_while_they_run() {

@@ -2,7 +2,7 @@
 //! When the parameter is taken out, what the reference leads to has to stay.
 
 use crate::json::{Object, Value, concat};
-use crate::schema::percent_decode;
+use crate::schema::{percent_decode, push_token};
 
 /// Moves what was taken out, and is referred to still, to the definitions: schemas of
 /// parameters, and the whole where it is one of its own parts.
@@ -104,12 +104,6 @@ fn redirect_members(object: &mut Object, from: &str, to: &str) -> bool {
 /// A name as JSON Pointers write it.
 pub(super) fn escaped(name: &str) -> String {
     let mut out = String::new();
-    for c in name.chars() {
-        match c {
-            '~' => out.push_str("~0"),
-            '/' => out.push_str("~1"),
-            c => out.push(c),
-        }
-    }
+    push_token(&mut out, name);
     out
 }

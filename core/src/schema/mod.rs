@@ -24,6 +24,7 @@ mod uri;
 mod within;
 
 pub(crate) use refs::walk_object;
+pub(crate) use spot::push_token;
 pub(crate) use uri::{percent_decode, split_fragment};
 
 use std::fmt;

@@ -99,13 +99,18 @@ fn push_step(out: &mut String, step: Step<'_>) {
         }
         Step::Member(name) => {
             out.push('/');
-            for c in name.chars() {
-                match c {
-                    '~' => out.push_str("~0"),
-                    '/' => out.push_str("~1"),
-                    c => out.push(c),
-                }
-            }
+            push_token(out, name);
+        }
+    }
+}
+
+/// Appends a name as JSON Pointers write it.
+pub(crate) fn push_token(out: &mut String, name: &str) {
+    for c in name.chars() {
+        match c {
+            '~' => out.push_str("~0"),
+            '/' => out.push_str("~1"),
+            c => out.push(c),
         }
     }
 }

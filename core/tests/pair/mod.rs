@@ -380,6 +380,17 @@ impl Pair {
     }
 }
 
+/// A turn whose first answer takes a while, so that something can happen meanwhile.
+pub fn slow_call(parameters: &str, arguments: &str) -> Pair {
+    let slowly = Step::events(call(0, "act", arguments)).slowly(100);
+    let mut pair = Pair::new(ScriptedModel::new([slowly, Step::says("Done.")]));
+    pair.set_tools(vec![tool("act", parameters)]);
+    pair
+}
+
+/// Parameters of [`slow_call`].
+pub const ID: &str = r#"{"type":"object","properties":{"id":{"type":"string"},"n":{"type":"number"}}}"#;
+
 /// A page with an anonymous user of the agent `demo`.
 pub fn config() -> Config {
     Config {
