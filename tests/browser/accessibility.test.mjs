@@ -101,8 +101,16 @@ const SCREENS = {
 /** Rules an element cannot answer for: they are about the page around it. */
 const PAGE_RULES = ['region', 'landmark-one-main', 'page-has-heading-one'];
 
+/** What fades in is measured when it stands. */
+const settled = () => Promise.all(
+  document.getElementById('agent').shadowRoot.getAnimations()
+    .filter((animation) => Number.isFinite(animation.effect.getComputedTiming().endTime))
+    .map((animation) => animation.finished.catch(() => {})),
+);
+
 async function axe(host) {
   await host.page.addScriptTag({ path: AXE });
+  await host.run(settled);
   const results = await host.run((skip) => window.axe.run(document, {
     rules: Object.fromEntries(skip.map((id) => [id, { enabled: false }])),
   }), PAGE_RULES);
