@@ -95,6 +95,13 @@ pub enum RuntimeEvent {
         /// Its sources, in the order of their markers.
         items: Vec<Citation>,
     },
+    /// A tool showed something that is drawn.
+    WidgetPayload {
+        /// Names it; the message of the transcript that stands for it has the same id.
+        widget_id: String,
+        /// What.
+        widget: Widget,
+    },
     /// The turn failed or was stopped. Ends the turn.
     RunError(RunError),
     /// The answer is whole, or a bound was hit.
@@ -248,6 +255,34 @@ impl Citation {
     }
 }
 
+/// Something a tool wants drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Widget {
+    /// Which kind; readers that do not know it show `summary`.
+    pub kind: String,
+    /// What to draw, in the vocabulary of the kind.
+    pub doc: Value,
+    /// The same in words, never empty.
+    pub summary: String,
+}
+
+impl Widget {
+    /// `{ kind, doc, summary }`.
+    pub fn to_json(&self) -> Object {
+        crate::object! { "kind": &self.kind, "doc": self.doc.clone(), "summary": &self.summary }
+    }
+
+    /// Reads what [`to_json`](Self::to_json) writes, also as members of a larger object.
+    pub fn from_json(value: &Value) -> Option<Widget> {
+        let summary = value.str("summary").filter(|summary| !summary.is_empty())?;
+        Some(Widget {
+            kind: value.str("kind")?.to_owned(),
+            doc: value.get("doc").cloned().unwrap_or_default(),
+            summary: summary.to_owned(),
+        })
+    }
+}
+
 words! {
     /// A limit that ends a turn before the job is done.
     BoundReason {
@@ -323,10 +358,12 @@ pub struct ChatMessage {
     pub status: Option<MessageStatus>,
     /// What it rests on, in the order of the markers.
     pub citations: Vec<Citation>,
+    /// What it stands for; its content is the summary then.
+    pub widget: Option<Widget>,
 }
 
 impl ChatMessage {
-    /// `{ id, role, content, createdAt?, status?, citations? }`.
+    /// `{ id, role, content, createdAt?, status?, citations?, widget? }`.
     pub fn to_json(&self) -> Value {
         let mut o = crate::object! {
             "id": &self.id, "role": self.role.as_str(), "content": &self.content,
@@ -336,6 +373,7 @@ impl ChatMessage {
         if !self.citations.is_empty() {
             o.insert("citations", Citation::list(&self.citations));
         }
+        o.insert_some("widget", self.widget.as_ref().map(Widget::to_json));
         Value::Object(o)
     }
 
@@ -349,6 +387,7 @@ impl ChatMessage {
             created_at: o.str("createdAt").map(str::to_owned),
             status: o.str("status").and_then(MessageStatus::parse),
             citations: Citation::read_list(o.get("citations")),
+            widget: o.get("widget").and_then(Widget::from_json),
         })
     }
 }
@@ -366,6 +405,7 @@ impl RuntimeEvent {
             RuntimeEvent::PermissionRequested { .. } => "permission_requested",
             RuntimeEvent::PermissionResolved { .. } => "permission_resolved",
             RuntimeEvent::Citations { .. } => "citations",
+            RuntimeEvent::WidgetPayload { .. } => "widget-payload",
             RuntimeEvent::RunError(_) => "run_error",
             RuntimeEvent::Complete { .. } => "complete",
             RuntimeEvent::RunFinished { .. } => "run_finished",
@@ -444,6 +484,12 @@ impl RuntimeEvent {
                 o.insert("messageId", message_id);
                 o.insert("items", Citation::list(items));
             }
+            RuntimeEvent::WidgetPayload { widget_id, widget } => {
+                o.insert("widgetId", widget_id);
+                o.insert("kind", &widget.kind);
+                o.insert("doc", widget.doc.clone());
+                o.insert("summary", &widget.summary);
+            }
             RuntimeEvent::RunError(e) => e.write(&mut o),
             RuntimeEvent::Complete { .. } => self.complete(&mut o, from),
             RuntimeEvent::RunFinished { run_id } => o.insert("runId", run_id),
@@ -498,6 +544,7 @@ mod tests {
             created_at: Some("1970-01-01T00:00:00.000Z".into()),
             status: Some(MessageStatus::Stopped),
             citations: vec![Citation { marker: "[1]".into(), title: "T".into(), url: None }],
+            widget: None,
         }
     }
 

@@ -41,7 +41,7 @@ fn mcp(server: &str, name: &str, schema: &str) -> ServerTool {
 }
 
 fn done(content: &str) -> ToolOutcome {
-    ToolOutcome::Done { content: content.into(), sources: Vec::new() }
+    ToolOutcome::Done { content: content.into(), sources: Vec::new(), widgets: Vec::new() }
 }
 
 fn agent(tools: Vec<ServerTool>) -> Agent {
@@ -532,14 +532,14 @@ fn answers_cite_what_searches_found() {
     let mut b = start(vec![search.clone()], &[], "{}");
     b.model(call(0, Some("p0"), "search", "{}")).model([end()]);
     let sources = vec![source("Leave", Some("https://hr/leave")), source("Pay", None)];
-    b.tool("p0", ToolOutcome::Done { content: "Two passages.".into(), sources });
+    b.tool("p0", ToolOutcome::Done { content: "Two passages.".into(), sources, widgets: Vec::new() });
     assert_eq!(
         told(&b, "p0").0,
         "Two passages.\n\n[1] Leave\nhttps://hr/leave\nText of Leave.\n\n[2] Pay\nText of Pay."
     );
     b.model([text("Thirty days [1].")]).model(call(0, Some("p1"), "search", "{\"q\":2}")).model([end()]);
     let sources = vec![source("Pay", None), source("Sick", Some("https://hr/sick"))];
-    b.tool("p1", ToolOutcome::Done { content: String::new(), sources });
+    b.tool("p1", ToolOutcome::Done { content: String::new(), sources, widgets: Vec::new() });
     b.model([text("And [3], [2], not [7]."), end()]);
     let cited: Vec<_> = b.customs("mindset.citations").iter().map(ToString::to_string).collect();
     let ids: Vec<_> = b.store.iter().filter(|m| m.content.contains('[') && m.call_id.is_none()).collect();
@@ -560,7 +560,10 @@ fn answers_cite_what_searches_found() {
     // The next run goes on counting.
     let mut next = Bench::with(input("r2", vec![user("u2", "more")]), agent(vec![search]), b.store).unwrap();
     next.model(call(0, Some("p2"), "search", "{\"q\":3}")).model([end()]);
-    next.tool("p2", ToolOutcome::Done { content: "x".into(), sources: vec![source("New", None)] });
+    next.tool(
+        "p2",
+        ToolOutcome::Done { content: "x".into(), sources: vec![source("New", None)], widgets: Vec::new() },
+    );
     assert!(told(&next, "p2").0.contains("[4] New"));
 }
 

@@ -67,8 +67,9 @@ fn tool_of_the_server_then_tool_of_the_page() {
 fn answer_cites_what_was_found() {
     let search = Step::events(call(0, "crm__find", r#"{"id":"1"}"#));
     let mut pair = pair(vec![search, Step::says("Thirty days [1].")]);
-    pair.server.handler =
-        Box::new(|_| Some((5, ToolOutcome::Done { content: "One.".into(), sources: sources() })));
+    pair.server.handler = Box::new(|_| {
+        Some((5, ToolOutcome::Done { content: "One.".into(), sources: sources(), widgets: Vec::new() }))
+    });
     pair.ask("how long?");
     let cited = pair.page().runtime().into_iter().find_map(|event| match event {
         RuntimeEvent::Citations { items, .. } => Some(items.clone()),

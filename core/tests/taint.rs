@@ -151,7 +151,11 @@ fn pair(dice: &mut Dice, tools: &[PageTool]) -> Pair {
         let outcome = match tool_dice.below(4) {
             0 => ToolOutcome::Failed("It failed.".into()),
             1 => ToolOutcome::Unknown("It broke.".into()),
-            _ => ToolOutcome::Done { content: "canary-tool-result".into(), sources: Vec::new() },
+            _ => ToolOutcome::Done {
+                content: "canary-tool-result".into(),
+                sources: Vec::new(),
+                widgets: Vec::new(),
+            },
         };
         Some((tool_dice.pick(&[0, 3, 50]), outcome))
     });

@@ -82,9 +82,9 @@ fn outcome(dice: &mut Dice) -> ToolOutcome {
         1 => ToolOutcome::Unknown(content),
         2 => {
             let source = Source { title: "Leave".into(), url: None, text: "Thirty days.".into() };
-            ToolOutcome::Done { content, sources: vec![source] }
+            ToolOutcome::Done { content, sources: vec![source], widgets: Vec::new() }
         }
-        _ => ToolOutcome::Done { content, sources: Vec::new() },
+        _ => ToolOutcome::Done { content, sources: Vec::new(), widgets: Vec::new() },
     }
 }
 

@@ -172,6 +172,7 @@ fn show_notice(panel: &Panel, notice: Option<&Notice>) {
     let action = notice.and_then(|notice| notice.action).map(|action| match action {
         NoticeAction::Retry => "retry",
         NoticeAction::Reconnect => "reconnect",
+        NoticeAction::Continue => "continue",
     });
     panel.set_notice(notice.map(|n| n.text.as_str()), notice.is_some_and(|n| n.error), action);
 }

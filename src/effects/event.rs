@@ -44,6 +44,8 @@ pub(crate) fn dispatch(host: &HtmlElement, event: &DomEvent) {
             send(host, "mindset:thread-changed", &older);
         }
         DomEvent::Error(error) => report(host, error),
+        // For readers that may see everything.
+        DomEvent::History { .. } | DomEvent::Connection(_) => {}
     }
 }
 

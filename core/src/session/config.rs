@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::json::concat;
 
@@ -70,33 +71,58 @@ pub struct Timing {
     pub backoff: u64,
     /// Longest pause before start-up is tried again.
     pub backoff_max: u64,
+    /// How long stored messages may take before the session goes on without them.
+    pub history: u64,
+    /// How long a broken stream is tried again, while there is a network.
+    pub give_up: u64,
+    /// Credentials are renewed this long before their end.
+    pub renew: u64,
 }
 
 impl Default for Timing {
     fn default() -> Timing {
-        Timing { heartbeat: 45_000, request: 30_000, stop: 3_000, backoff: 1_000, backoff_max: 30_000 }
+        Timing {
+            heartbeat: 45_000,
+            request: 30_000,
+            stop: 3_000,
+            backoff: 1_000,
+            backoff_max: 30_000,
+            history: 15_000,
+            give_up: 300_000,
+            renew: 60_000,
+        }
     }
 }
 
 /// A token the page or the runtime handed out.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct Token {
+    text: String,
+    /// When it stops being good, if that is known.
+    pub expires_at: Option<Millis>,
+}
 
 impl Token {
-    /// Takes a token.
+    /// Takes a token whose end is not known.
     pub fn new(text: impl Into<String>) -> Token {
-        Token(text.into())
+        Token { text: text.into(), expires_at: None }
+    }
+
+    /// The same with its end.
+    #[must_use]
+    pub fn until(self, expires_at: Option<Millis>) -> Token {
+        Token { expires_at, ..self }
     }
 
     /// The value of the `Authorization` header.
     pub fn bearer(&self) -> String {
-        concat(&["Bearer ", &self.0])
+        concat(&["Bearer ", &self.text])
     }
 }
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Token({} bytes)", self.0.len())
+        write!(f, "Token({} bytes)", self.text.len())
     }
 }
 

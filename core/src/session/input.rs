@@ -1,6 +1,6 @@
 //! What can happen to a session.
 
-use super::{Config, FetchFailure, FetchId, PageTool, SendId, Token, ToolRunId};
+use super::{Ask, AskId, Config, FetchFailure, FetchId, PageTool, SendId, Token, ToolRunId};
 use crate::error::ErrorInfo;
 use crate::event::Decision;
 use crate::json::Object;
@@ -73,8 +73,23 @@ pub enum Input<'a> {
         /// Nobody of that page is left.
         gone: bool,
     },
-    /// Try to start again now, without waiting for the back-off.
+    /// Try to start, or to reach a broken stream, again now, without waiting for the back-off.
     Reconnect,
+    /// The browser believes to be on the network, or not to be. Gaining it checks every open
+    /// stream at once.
+    Online(bool),
+    /// The page became visible, or its process woke: what was waited for may be long over.
+    Wake,
+    /// Another page of this browser has begun or ended a run in this conversation, or has
+    /// changed it otherwise.
+    Changed,
+    /// Something about conversations; the answer is [`Output::Answer`](super::Output::Answer).
+    Ask {
+        /// The adapter's own number for the promise to settle.
+        id: AskId,
+        /// What.
+        ask: Ask,
+    },
     /// End the running turn, here and on the server.
     Stop,
     /// Status and headers of a request arrived.

@@ -6,6 +6,7 @@
 //! moves the machine.
 
 mod answer;
+mod ask;
 mod board;
 mod call;
 mod channels;
@@ -35,10 +36,12 @@ mod tool;
 mod transcript;
 mod turn;
 
+pub use ask::{Ask, AskId};
 pub use config::{Config, Protocol, Timing, Token};
 pub use input::{Input, Refused, SendOptions};
 pub use output::{
-    DomEvent, FetchFailure, FetchId, FetchPurpose, FetchRequest, Output, SendId, TurnResult, TurnStatus,
+    Connection, DomEvent, FetchFailure, FetchId, FetchPurpose, FetchRequest, Output, SendId, TurnResult,
+    TurnStatus,
 };
 
 pub use tool::{Confirm, PageTool, TOOL_TIMEOUT, ToolRun, ToolRunId};
@@ -51,6 +54,7 @@ use self::outbox::Outbox;
 use self::queue::Kept;
 use self::state::State;
 use self::transcript::Transcript;
+use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::ChatMessage;
 use crate::schema::Pattern;
 use crate::{Millis, NextId};
@@ -126,6 +130,12 @@ impl Session {
             Input::Decide { request_id, decision } => self.handle_decision(request_id, decision, now),
             Input::Owner { gone } => self.handle_owner(gone, now),
             Input::Reconnect => self.handle_reconnect(now),
+            // The owners of resume and of conversations take these up.
+            Input::Online(_) | Input::Wake | Input::Changed => {}
+            Input::Ask { id, .. } => {
+                let error = ErrorInfo::new(ErrorCode::NotReady, "Not there yet.");
+                self.out.push(Output::Answer { id, result: Err(error) });
+            }
             Input::Stop => self.handle_stop(now),
             Input::Head { fetch, status, content_type } => {
                 self.handle_arrival(fetch, Arrival::Head { status, content_type }, now);

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::{ToolRun, ToolRunId};
+use super::{AskId, ToolRun, ToolRunId};
 use crate::error::ErrorInfo;
-use crate::event::{Bound, RuntimeEvent};
-use crate::json::Object;
+use crate::event::{Bound, ChatMessage, RuntimeEvent};
+use crate::json::{Object, Value};
 use crate::view::Patch;
 
 /// Names a request among all of a session's; never used twice.
@@ -56,6 +56,16 @@ pub enum Output {
     },
     /// Keep the anonymous key in sessionStorage, for this server, app and agent.
     StoreAnonymousKey(String),
+    /// Tell the other pages of this browser that something has changed in the conversation
+    /// with this id; comes to them as `Input::Changed`.
+    Tell(String),
+    /// Settle the promise of an `Input::Ask`.
+    Answer {
+        /// The promise.
+        id: AskId,
+        /// With what: `null` where there is nothing to say.
+        result: Result<Value, ErrorInfo>,
+    },
 }
 
 /// Without the anonymous key, which is a credential.
@@ -76,6 +86,10 @@ impl fmt::Debug for Output {
                 f.debug_struct("Settle").field("send", send).field("result", result).finish()
             }
             Output::StoreAnonymousKey(_) => f.write_str("StoreAnonymousKey(…)"),
+            Output::Tell(id) => f.debug_tuple("Tell").field(id).finish(),
+            Output::Answer { id, result } => {
+                f.debug_struct("Answer").field("id", id).field("ok", &result.is_ok()).finish_non_exhaustive()
+            }
         }
     }
 }
@@ -87,7 +101,7 @@ pub struct FetchRequest {
     pub id: FetchId,
     /// What it is for; decides nothing in the adapter, helps in logs and tests.
     pub purpose: FetchPurpose,
-    /// `GET`, `POST` or `PUT`.
+    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
     pub method: &'static str,
     /// Absolute URL.
     pub url: String,
@@ -121,8 +135,12 @@ pub enum FetchPurpose {
     Run,
     /// Cancel of a run.
     Cancel,
-    /// The conversation of an earlier page load.
+    /// A conversation as it is stored.
     Conversation,
+    /// The rest of a run's stream.
+    Events,
+    /// Something about conversations.
+    Ask,
     /// New pass-through parameters for a run.
     Passthrough,
 }
@@ -158,6 +176,36 @@ pub enum DomEvent {
     },
     /// `mindset:error`.
     Error(ErrorInfo),
+    /// `history_settled`, once for each conversation. Only for readers that may see everything,
+    /// never on the DOM.
+    History {
+        /// The newest messages from before, oldest first.
+        messages: Vec<ChatMessage>,
+    },
+    /// `connection`: how the session's connection stands. Not on the DOM.
+    Connection(Connection),
+}
+
+/// How a connection stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Connection {
+    /// It works.
+    Online,
+    /// It broke and is tried again.
+    Reconnecting,
+    /// It broke and the browser has no network.
+    Offline,
+}
+
+impl Connection {
+    /// The word in `connection`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Connection::Online => "online",
+            Connection::Reconnecting => "reconnecting",
+            Connection::Offline => "offline",
+        }
+    }
 }
 
 /// What `sendMessage` resolves to.

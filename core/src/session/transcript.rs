@@ -69,6 +69,7 @@ impl Transcript {
             created_at: Some(iso_8601(now)),
             status: None,
             citations: Vec::new(),
+            widget: None,
         });
     }
 

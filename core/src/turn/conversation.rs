@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::event::{Citation, MessageStatus};
+use crate::event::{Citation, MessageStatus, ToolSource, Widget};
 use crate::json::Object;
 use crate::{Millis, NextId};
+
+use super::ModelUsage;
 
 /// What stands for the result of a call that never got one.
 pub(super) const CANCELLED: &str = "cancelled by the user";
@@ -84,8 +86,26 @@ pub struct StoredMessage {
     /// What can be cited: of a tool message what it found, of an assistant message
     /// what it names.
     pub citations: Vec<Citation>,
+    /// Of a tool message: that the call changed something, or may have.
+    pub effect: Option<Effect>,
+    /// Of an assistant message: what the model call behind it cost.
+    pub usage: Option<ModelUsage>,
+    /// What a tool showed; such an assistant message has the summary as its content, and no
+    /// model sees it.
+    pub widget: Option<Widget>,
     /// When it was stored.
     pub created_at: Millis,
+}
+
+/// What a call did that cannot be done twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effect {
+    /// The tool, by its own name.
+    pub tool_name: String,
+    /// Who ran it.
+    pub source: ToolSource,
+    /// Nobody knows whether it acted.
+    pub unknown: bool,
 }
 
 impl StoredMessage {
@@ -108,6 +128,9 @@ impl StoredMessage {
             status: None,
             provider_state: None,
             citations: Vec::new(),
+            effect: None,
+            usage: None,
+            widget: None,
             created_at,
         }
     }

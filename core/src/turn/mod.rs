@@ -25,7 +25,7 @@ mod step;
 mod tool;
 mod toolset;
 
-pub use conversation::{Conversation, StoredCall, StoredMessage, StoredRole};
+pub use conversation::{Conversation, Effect, StoredCall, StoredMessage, StoredRole};
 pub use model::{ModelCall, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelTool, ModelUsage};
 pub use tool::{ServerTool, Source, ToolOutcome, ToolRequest};
 

@@ -133,9 +133,9 @@ impl Run {
         };
         let running = step.running.remove(at);
         let (outcome, cited) = match outcome {
-            ToolOutcome::Done { content, sources } => {
+            ToolOutcome::Done { content, sources, widgets } => {
                 let (content, cited) = citations::number(&self.messages, content, &sources);
-                (ToolOutcome::Done { content, sources: Vec::new() }, cited)
+                (ToolOutcome::Done { content, sources: Vec::new(), widgets }, cited)
             }
             other => (other, Vec::new()),
         };

@@ -1,6 +1,6 @@
 //! Tools that the runtime runs: MCP servers' and its own.
 
-use crate::event::{Citation, ToolSource};
+use crate::event::{Citation, ToolSource, Widget};
 use crate::json::{Object, Value};
 use crate::passthrough::{FullArgs, ToolName};
 
@@ -60,6 +60,8 @@ pub enum ToolOutcome {
         /// What the content rests on; the turn numbers them and puts the text behind
         /// `content`.
         sources: Vec<Source>,
+        /// What the person is shown besides.
+        widgets: Vec<Widget>,
     },
     /// It failed, in a way it reports itself.
     Failed(String),

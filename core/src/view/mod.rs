@@ -140,4 +140,6 @@ pub enum NoticeAction {
     Retry,
     /// Try to reach the server again.
     Reconnect,
+    /// Let a turn that ended at a limit go on.
+    Continue,
 }

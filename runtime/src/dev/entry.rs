@@ -58,7 +58,7 @@ pub(crate) fn tool_entry(
         arguments.remove(name);
     }
     let (word, size) = match outcome {
-        ToolOutcome::Done { content, sources } => {
+        ToolOutcome::Done { content, sources, .. } => {
             ("done", content.len() + sources.iter().map(|s| s.text.len()).sum::<usize>())
         }
         ToolOutcome::Failed(text) => ("failed", text.len()),

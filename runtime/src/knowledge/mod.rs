@@ -114,10 +114,11 @@ impl Knowledge {
                     self.titles(app, uids).join(", ")
                 ),
                 sources: Vec::new(),
+                widgets: Vec::new(),
             },
             Ok(found) => {
                 let sources = found.into_iter().map(|hit| self.source(app, hit)).collect();
-                ToolOutcome::Done { content: String::new(), sources }
+                ToolOutcome::Done { content: String::new(), sources, widgets: Vec::new() }
             }
             Err(error) => {
                 tracing::error!(%error, "a search in the knowledge failed");

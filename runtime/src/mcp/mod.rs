@@ -264,7 +264,9 @@ fn failed(fault: RequestFault) -> ToolOutcome {
 
 fn masked(outcome: ToolOutcome, mask: &Mask) -> ToolOutcome {
     match outcome {
-        ToolOutcome::Done { content, sources } => ToolOutcome::Done { content: mask.apply(content), sources },
+        ToolOutcome::Done { content, sources, widgets } => {
+            ToolOutcome::Done { content: mask.apply(content), sources, widgets }
+        }
         ToolOutcome::Failed(text) => ToolOutcome::Failed(mask.apply(text)),
         ToolOutcome::Unknown(text) => ToolOutcome::Unknown(mask.apply(text)),
     }

@@ -15,7 +15,7 @@ const MAX_QUESTION: usize = 500;
 pub(super) fn outcome(result: &Value) -> ToolOutcome {
     let Value::Object(members) = result else {
         let content = if result.is_null() { NOTHING.to_owned() } else { result.text() };
-        return ToolOutcome::Done { content, sources: Vec::new() };
+        return ToolOutcome::Done { content, sources: Vec::new(), widgets: Vec::new() };
     };
     match members.str("resultType") {
         Some("input_required") => return ToolOutcome::Failed(question(result)),
@@ -41,8 +41,10 @@ pub(super) fn outcome(result: &Value) -> ToolOutcome {
     match (failed, content.is_empty()) {
         (true, true) => ToolOutcome::Failed(BARE_FAILURE.into()),
         (true, false) => ToolOutcome::Failed(content),
-        (false, true) => ToolOutcome::Done { content: NOTHING.into(), sources: Vec::new() },
-        (false, false) => ToolOutcome::Done { content, sources: Vec::new() },
+        (false, true) => {
+            ToolOutcome::Done { content: NOTHING.into(), sources: Vec::new(), widgets: Vec::new() }
+        }
+        (false, false) => ToolOutcome::Done { content, sources: Vec::new(), widgets: Vec::new() },
     }
 }
 
@@ -114,7 +116,7 @@ mod tests {
     use mindset_core::json::parse;
 
     fn done(content: &str) -> ToolOutcome {
-        ToolOutcome::Done { content: content.into(), sources: Vec::new() }
+        ToolOutcome::Done { content: content.into(), sources: Vec::new(), widgets: Vec::new() }
     }
 
     #[test]

@@ -117,6 +117,7 @@ fn shown(message: &StoredMessage) -> Option<Value> {
         created_at: Some(iso_8601(message.created_at)),
         status: message.status,
         citations: message.citations.clone(),
+        widget: message.widget.clone(),
     };
     let mut shown = shown.to_json();
     if let Value::Object(shown) = &mut shown

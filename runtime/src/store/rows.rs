@@ -30,6 +30,9 @@ pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
         status: status.map(|s| word(&s, MessageStatus::parse)).transpose()?,
         provider_state: json_column("provider_state")?.and_then(|v| v.as_object().cloned()),
         citations: json_column("citations")?.map(|v| read_citations(&v)).unwrap_or_default(),
+        effect: None,
+        usage: None,
+        widget: None,
         created_at: unsigned(row.try_get("created_at")?),
     })
 }

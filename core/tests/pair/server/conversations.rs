@@ -96,6 +96,7 @@ fn shown(message: &StoredMessage) -> Option<Value> {
         created_at: None,
         status: message.status,
         citations: message.citations.clone(),
+        widget: message.widget.clone(),
     };
     Some(shown.to_json())
 }

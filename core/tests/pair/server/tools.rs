@@ -23,7 +23,7 @@ pub fn echo() -> Handler {
     Box::new(|request| {
         let names: Vec<_> = request.arguments.expose().iter().map(|(name, _)| name.to_owned()).collect();
         let content = format!("{} with {}", request.name, names.join(", "));
-        Some((0, ToolOutcome::Done { content, sources: Vec::new() }))
+        Some((0, ToolOutcome::Done { content, sources: Vec::new(), widgets: Vec::new() }))
     })
 }
 

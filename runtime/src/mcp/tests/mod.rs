@@ -60,7 +60,7 @@ fn request(tool: &str, arguments: &str) -> ToolRequest {
 }
 
 fn done(content: &str) -> ToolOutcome {
-    ToolOutcome::Done { content: content.into(), sources: Vec::new() }
+    ToolOutcome::Done { content: content.into(), sources: Vec::new(), widgets: Vec::new() }
 }
 
 /// A result with one text.

@@ -1,0 +1,35 @@
+//! What a page or a person wants of conversations besides talking.
+
+/// Names a promise that an [`Input::Ask`](super::Input::Ask) waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AskId(pub u32);
+
+/// What is asked. All wait for the first idle; what changes the conversation that is open
+/// is refused with `busy` during a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// The user's conversations: `[{ id, title, agentUid, createdAt, updatedAt }]`, the latest
+    /// first.
+    List,
+    /// Give a conversation a title.
+    Rename {
+        /// Which.
+        id: String,
+        /// The title, 1 to 200 characters.
+        title: String,
+    },
+    /// Delete a conversation; the one that is open is left for a new one.
+    Delete {
+        /// Which.
+        id: String,
+    },
+    /// Leave this conversation and begin a new one.
+    New,
+    /// Leave this conversation and open another.
+    Switch {
+        /// Which.
+        id: String,
+    },
+    /// Show older messages of this conversation: `true` if there are more still.
+    Earlier,
+}
