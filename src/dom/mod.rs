@@ -28,6 +28,8 @@ extern "C" {
     fn clear(this: &Panel);
     #[wasm_bindgen(method, js_name = addMessage)]
     fn add_message(this: &Panel, id: &str, role: &str, text: &str);
+    #[wasm_bindgen(method, js_name = addEarlier)]
+    fn add_earlier(this: &Panel, messages: &JsValue);
     #[wasm_bindgen(method)]
     fn append(this: &Panel, id: &str, text: &str);
     #[wasm_bindgen(method, js_name = setStatus)]
@@ -146,6 +148,13 @@ fn apply(panel: &Panel, patch: &Patch) {
         Patch::AppendText { id, text } => panel.append(id, text),
         Patch::Clear => panel.clear(),
         Patch::AddMessage { id, role, text } => panel.add_message(id, role.as_str(), text),
+        Patch::Earlier(messages) => {
+            let mut list = Vec::new();
+            for message in messages {
+                list.push(message.to_json());
+            }
+            panel.add_earlier(&convert::list(&Value::Array(list)));
+        }
         Patch::SetStatus { id, status } => panel.set_status(id, status.map(|status| status.as_str())),
         Patch::RemoveMessage { id } => panel.remove_message(id),
         Patch::AddTool { id, state, label } | Patch::SetTool { id, state, label } => {

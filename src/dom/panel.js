@@ -234,6 +234,26 @@ export class Panel {
     this.#rows.set(id, row);
   }
 
+  /** Messages from before the first one. What is in view stays where it is. */
+  addEarlier(messages) {
+    const first = this.#list.firstElementChild;
+    const place = () => first?.getBoundingClientRect().top ?? 0;
+    const before = place();
+    const rows = new DocumentFragment();
+    const earlier = messages.map(({ id, role, content, status, citations }) => {
+      const row = new Row(rows, id, role);
+      row.write(content);
+      row.setSources(citations ?? []);
+      row.setStatus(status);
+      return [id, row];
+    });
+    this.#rows = new Map([...earlier, ...this.#rows]);
+    this.#list.prepend(rows);
+    this.#empty.hidden = this.#list.childElementCount > 0;
+    this.#scroller.scrollTop += place() - before;
+    this.#top = this.#scroller.scrollTop;
+  }
+
   /** A line about a tool call, at the end or where it is. */
   setTool(id, state, text) {
     this.#empty.hidden = true;

@@ -100,12 +100,15 @@ pub struct Token {
     text: String,
     /// When it stops being good, if that is known.
     pub expires_at: Option<Millis>,
+    /// The conversation that the page's session names: at start it takes the place of
+    /// [`Config::conversation_id`].
+    pub conversation_id: Option<String>,
 }
 
 impl Token {
     /// Takes a token whose end is not known.
     pub fn new(text: impl Into<String>) -> Token {
-        Token { text: text.into(), expires_at: None }
+        Token { text: text.into(), expires_at: None, conversation_id: None }
     }
 
     /// The same with its end.

@@ -1,7 +1,7 @@
 //! What the chat panel must change, as data. The session decides, the DOM adapter
 //! carries out; a page without a panel drops them.
 
-use crate::event::{Author, Citation, MessageStatus};
+use crate::event::{Author, ChatMessage, Citation, MessageStatus};
 
 /// One change of the chat panel. Rows are named by message id and stay in the
 /// order in which they were added.
@@ -19,6 +19,8 @@ pub enum Patch {
         /// Its text so far.
         text: String,
     },
+    /// Adds rows at the top, oldest first; whoever reads stays where they are.
+    Earlier(Vec<ChatMessage>),
     /// Adds text at the end of a row.
     AppendText {
         /// The message.

@@ -1,6 +1,6 @@
 //! What must hold of every page when nothing is under way any more.
 
-use mindset_core::event::{Citation, MessageStatus, RuntimeEvent};
+use mindset_core::event::{ChatMessage, Citation, MessageStatus, RuntimeEvent};
 use mindset_core::session::DomEvent;
 use mindset_core::view::{Activity, Notice, Patch, ToolState};
 
@@ -161,6 +161,13 @@ impl Panel {
                 assert!(self.messages().iter().all(|row| row.0 != id), "two rows {id}");
                 let (role, status, items) = (role.as_str(), None, Vec::new());
                 self.rows.push(Row::Message { id, role, text, status, items });
+            }
+            Patch::Earlier(messages) => {
+                let row = |m: ChatMessage| {
+                    let (id, role, text) = (m.id, m.role.as_str(), m.content);
+                    Row::Message { id, role, text, status: m.status, items: m.citations }
+                };
+                self.rows.splice(0..0, messages.into_iter().map(row));
             }
             Patch::AppendText { id, text: more } => {
                 let Row::Message { text, .. } = self.message(&id) else { return };
