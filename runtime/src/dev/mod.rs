@@ -70,6 +70,14 @@ impl Recorder {
         let own = kept.conversations.get(&conversation).into_iter().flatten();
         own.filter_map(|text| mindset_core::json::parse(text).ok()).collect()
     }
+
+    /// Drops the entries of a conversation.
+    pub(crate) fn forget(&self, conversation: i64) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.order.retain(|owner| *owner != conversation);
+        let own = kept.conversations.remove(&conversation).unwrap_or_default();
+        kept.bytes -= own.iter().map(String::len).sum::<usize>();
+    }
 }
 
 impl Kept {
@@ -102,6 +110,8 @@ mod tests {
         recorder.add(2, object! { "kind": "model", "system": "x".repeat(ENTRY) });
         let large = recorder.entries(2);
         assert!(large[0].get("tooLarge").is_some() && large[0].get("system").is_none());
+        recorder.forget(2);
+        assert!(recorder.entries(2).is_empty());
         for n in 3..20 {
             recorder.add(n, object! { "text": "y".repeat(3 * 1024 * 1024) });
         }

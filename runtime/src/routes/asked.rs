@@ -1,6 +1,8 @@
 //! Whom a caller asks: `agentUid`, or `agentUid::sessionUid` for what the customer's
 //! backend has settled.
 
+use std::sync::Arc;
+
 use mindset_core::error::ErrorCode;
 
 use super::anonymous;
@@ -9,6 +11,7 @@ use crate::auth::User;
 use crate::config::Agent;
 use crate::error::{ApiError, ApiResult};
 use crate::mcp::Caller;
+use crate::model::Model;
 use crate::store::AgentSession;
 use crate::tools::Scope;
 
@@ -45,6 +48,19 @@ pub(super) async fn find<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<
             Ok(Asked { agent, session: Some(own.ok_or_else(|| unknown_session(session_uid))?) })
         }
     }
+}
+
+/// The agent's model.
+///
+/// # Errors
+/// It is not configured.
+pub(super) fn model(app: &App, agent: &Agent) -> ApiResult<Arc<dyn Model>> {
+    app.models().get(&agent.model).ok_or_else(|| {
+        ApiError::new(
+            ErrorCode::AgentMisconfigured,
+            "The agent's model is not configured. The operator has to add it.",
+        )
+    })
 }
 
 /// For whom the tools of a run work: what the session names and the agent still has.

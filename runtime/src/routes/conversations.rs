@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use mindset_core::error::ErrorCode;
 use mindset_core::event::{Author, ChatMessage, Citation};
@@ -11,18 +11,46 @@ use mindset_core::object;
 use mindset_core::time::iso_8601;
 use mindset_core::turn::{Conversation, StoredCall, StoredMessage, StoredRole};
 
-use super::{Segment, asked, body, json};
+use super::{Segment, asked, body, json, query};
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
-use crate::store::ConversationRow;
+use crate::store::{ConversationRow, Cursor};
 use crate::{clock, ids};
 
-/// The user's conversations, the latest first.
-pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> ApiResult<Response> {
+/// Conversations in one answer, unless `?limit` says otherwise.
+const LISTED: usize = 100;
+
+/// The most that `?limit` can ask for, and messages in one answer.
+const MOST: usize = 200;
+
+/// Characters of a title.
+const TITLE: usize = 200;
+
+/// The user's conversations, the latest first: `?limit=` 1 to 200, `?cursor=` the `next` of an
+/// earlier answer.
+pub(super) async fn list(State(app): State<App>, headers: HeaderMap, uri: Uri) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
-    let rows = app.store().conversations(&user).await?;
-    let list: Vec<Object> = rows.iter().map(summary).collect();
-    Ok(json(object! { "conversations": list }.into()))
+    let query = query(&uri);
+    let named = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let limit = match named("limit") {
+        None => LISTED,
+        Some(text) => text
+            .parse()
+            .ok()
+            .filter(|limit| (1..=MOST).contains(limit))
+            .ok_or_else(|| body::field(&format!("`limit` must be a whole number of 1 to {MOST}.")))?,
+    };
+    let after = named("cursor")
+        .map(|text| {
+            Cursor::parse(text).ok_or_else(|| {
+                body::field("`cursor` is not one that this list has given. Leave it out to begin again.")
+            })
+        })
+        .transpose()?;
+    let (rows, next) = app.store().conversations(&user, limit, after).await?;
+    let mut answer = object! { "conversations": rows.iter().map(summary).collect::<Vec<_>>() };
+    answer.insert_some("next", next.map(Cursor::to_text));
+    Ok(json(answer.into()))
 }
 
 /// `{ agentUid, id?, title? }`: a conversation without messages. One that exists
@@ -39,23 +67,55 @@ pub(super) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
         Some(id) => id.to_owned(),
         None => ids::uuid(),
     };
-    let title = body::optional_text(&request, "title", 200)?;
+    let title = body::optional_text(&request, "title", TITLE)?;
     let existed = app.store().conversation(&user, &id).await?.is_some();
     app.store().add_conversation(&user, &id, agent, title).await?;
     let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
     let status = if existed { StatusCode::OK } else { StatusCode::CREATED };
-    Ok((status, json(whole(&app, &row).await?.into())).into_response())
+    Ok((status, json(whole(&app, &row, None).await?.into())).into_response())
 }
 
-/// One conversation with what a page needs to draw it.
+/// One conversation with what a page needs to draw it: its newest 200 messages, or with
+/// `?before=` those before that message.
 pub(super) async fn read(
+    State(app): State<App>,
+    Segment(id): Segment,
+    headers: HeaderMap,
+    uri: Uri,
+) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
+    let query = query(&uri);
+    let before = query.iter().find(|(key, _)| key == "before").map(|(_, value)| value.as_str());
+    Ok(json(whole(&app, &row, before).await?.into()))
+}
+
+/// `{ title }`: gives a conversation another name.
+pub(super) async fn rename(
+    State(app): State<App>,
+    Segment(id): Segment,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    let request = body::read_object(body, &app.config().server).await?;
+    let title = body::text(&request, "title", TITLE)?;
+    let mut row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
+    app.store().rename_conversation(row.key, title).await?;
+    row.title = Some(title.to_owned());
+    Ok(json(summary(&row).into()))
+}
+
+/// Deletes a conversation; a run of it is cancelled first.
+pub(super) async fn delete(
     State(app): State<App>,
     Segment(id): Segment,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
     let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
-    Ok(json(whole(&app, &row).await?.into()))
+    app.runs().delete(user, row.key).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// There is no such conversation, or it is another user's.
@@ -70,15 +130,20 @@ fn summary(row: &ConversationRow) -> Object {
     }
 }
 
-async fn whole(app: &App, row: &ConversationRow) -> ApiResult<Object> {
-    let messages = app.store().messages(row.key).await?;
+async fn whole(app: &App, row: &ConversationRow, before: Option<&str>) -> ApiResult<Object> {
+    let page = app.store().shown_messages(row.key, before, MOST).await?.ok_or_else(|| {
+        body::field("`before` is no message of this conversation. Leave it out to get the newest.")
+    })?;
     let mut answer = summary(row);
-    answer.insert("messages", messages.iter().filter_map(shown).collect::<Vec<_>>());
+    answer.insert("messages", page.messages.iter().filter_map(shown).collect::<Vec<_>>());
+    let oldest = page.messages.first().filter(|_| page.more);
+    answer.insert_some("before", oldest.map(|message| message.id.as_str()));
     let running = app.runs().running(row.key);
     let mut open = Vec::new();
     if let Some(run_id) = running {
         answer.insert("activeRun", object! { "runId": run_id, "state": "running" });
     } else if let Some(run) = app.store().waiting_run(row.key).await? {
+        let messages = app.store().messages(row.key).await?;
         let conversation =
             Conversation { id: row.id.clone(), messages, open_client: run.client, broken: false };
         open = conversation

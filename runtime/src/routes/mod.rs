@@ -9,6 +9,7 @@ mod dev;
 mod runs;
 mod sdkusers;
 mod surrogates;
+mod threads;
 
 use axum::Router;
 use axum::extract::{FromRequestParts, OriginalUri, Path, Request, State};
@@ -38,11 +39,15 @@ pub(crate) fn router(app: App) -> Router {
             "/api/v1/appuid/{app_uid}/agentsessions/{uid}",
             only(get(agentsessions::read).delete(agentsessions::delete)),
         )
+        .route("/api/v1/appuid/{app_uid}/threads", only(post(threads::create)))
         .route("/v1/agents/{agent_uid}/runs", only(post(runs::create)))
         .route("/v1/runs/{run_id}/cancel", only(post(runs::cancel)))
         .route("/v1/runs/{run_id}/passthrough-params", only(put(runs::passthrough)))
         .route("/v1/conversations", only(get(conversations::list).post(conversations::create)))
-        .route("/v1/conversations/{id}", only(get(conversations::read)))
+        .route(
+            "/v1/conversations/{id}",
+            only(get(conversations::read).patch(conversations::rename).delete(conversations::delete)),
+        )
         .route("/v1/dev/conversations/{id}", only(get(dev::read)))
         .fallback(other)
         .layer(middleware::from_fn_with_state(app.clone(), cors::layer))

@@ -15,7 +15,7 @@ use mindset_core::passthrough::Passthrough;
 use super::asked::{self, Asked};
 use super::{Segment, body, json, surrogates};
 use crate::app::App;
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 use crate::run::Order;
 use crate::{clock, ids};
 
@@ -38,12 +38,7 @@ pub(super) async fn create(
         body::field(&format!("The body is no run input. {}.", why.trim_end_matches('.')))
     })?;
     surrogates::refuse_halves(&text, &["forwardedProps", "mindset", "passthroughParams"])?;
-    let model = app.models().get(&agent.model).ok_or_else(|| {
-        ApiError::new(
-            ErrorCode::AgentMisconfigured,
-            "The agent's model is not configured. The operator has to add it.",
-        )
-    })?;
+    let model = asked::model(&app, agent)?;
     let order = Order {
         scope: asked::scope(&app, &user, agent, session).await?,
         agent: agent.clone(),

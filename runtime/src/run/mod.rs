@@ -1,6 +1,7 @@
 //! Runs that are alive: each is a task of its own that writes a log, and every
 //! response is only a reader of that log. A page that goes away stops nothing.
 
+mod delete;
 mod log;
 mod start;
 mod task;

@@ -195,7 +195,9 @@ impl Runs {
         if let Some(run) = self.live(user, run_id) {
             return if same(&run.conversation, &run.body_hash) { Ok(Some(run)) } else { Err(conflict()) };
         }
-        let Some(stored) = self.store.run(user, run_id).await? else { return Ok(None) };
+        let Some(stored) = self.store.run(user, run_id).await? else {
+            return if self.store.run_is_deleted(user, run_id).await? { Err(deleted()) } else { Ok(None) };
+        };
         if !same(&stored.conversation, &stored.body_hash) {
             return Err(conflict());
         }
@@ -227,4 +229,10 @@ impl Runs {
             ApiError::new(ErrorCode::ServerError, "The conversation was not stored. Try again.")
         })
     }
+}
+
+/// The run's conversation was deleted after it.
+fn deleted() -> ApiError {
+    let message = "This run was part of a conversation that is deleted. Take a new runId for a new message.";
+    ApiError::new(ErrorCode::Gone, message)
 }

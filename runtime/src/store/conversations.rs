@@ -32,22 +32,6 @@ pub(crate) struct ConversationRow {
 }
 
 impl Store {
-    /// The user's conversations, the latest first, at most 1000.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub(crate) async fn conversations(&self, user: &User) -> StoreResult<Vec<ConversationRow>> {
-        let rows = sqlx::query(
-            "SELECT key, id, agent, title, created_at, updated_at FROM conversations
-             WHERE app = ? AND user = ? ORDER BY updated_at DESC, key DESC LIMIT 1000",
-        )
-        .bind(&user.app)
-        .bind(&user.id)
-        .fetch_all(&self.pool)
-        .await?;
-        rows.iter().map(conversation).collect()
-    }
-
     /// The user's conversation with this id.
     ///
     /// # Errors
@@ -160,7 +144,7 @@ impl Store {
     }
 }
 
-fn conversation(row: &SqliteRow) -> StoreResult<ConversationRow> {
+pub(super) fn conversation(row: &SqliteRow) -> StoreResult<ConversationRow> {
     Ok(ConversationRow {
         key: row.try_get("key")?,
         id: row.try_get("id")?,

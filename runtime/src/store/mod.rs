@@ -5,6 +5,7 @@
 
 mod conversations;
 mod knowledge;
+mod listing;
 mod rows;
 mod runs;
 mod schema;
@@ -22,6 +23,7 @@ use crate::config::Secret;
 use crate::ids;
 
 pub(crate) use conversations::ConversationRow;
+pub(crate) use listing::Cursor;
 pub(crate) use runs::{NewRun, RunStatus};
 pub(crate) use sessions::AgentSession;
 

@@ -69,7 +69,7 @@ impl RunStatus {
 }
 
 impl Store {
-    /// The user's run with this id.
+    /// The user's run with this id, unless its conversation is deleted.
     ///
     /// # Errors
     /// The database failed.
@@ -77,7 +77,7 @@ impl Store {
         let row = sqlx::query(
             "SELECT c.id AS conversation, c.key, r.body_hash, r.state
              FROM runs r JOIN conversations c ON c.key = r.conversation
-             WHERE r.app = ? AND r.user = ? AND r.id = ?",
+             WHERE r.app = ? AND r.user = ? AND r.id = ? AND c.user = r.user",
         )
         .bind(&user.app)
         .bind(&user.id)

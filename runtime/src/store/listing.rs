@@ -1,0 +1,158 @@
+//! Conversations as lists show them: by page, with titles, until they are deleted.
+
+use mindset_core::Millis;
+use mindset_core::turn::StoredMessage;
+
+use super::conversations::{ConversationRow, conversation};
+use super::rows::{self, COLUMNS};
+use super::{Store, StoreResult, signed};
+use crate::auth::User;
+
+/// Which messages a transcript shows: no tool results, nothing silent, and no message of the
+/// assistant that only calls.
+const SHOWN: &str =
+    "(role = 'user' AND NOT silent OR role = 'assistant' AND (content <> '' OR status IS NOT NULL))";
+
+/// Where a page of conversations begins: after the one that was changed then and has this key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    updated_at: Millis,
+    key: i64,
+}
+
+impl Cursor {
+    /// Reads what [`Cursor::to_text`] has written.
+    pub(crate) fn parse(text: &str) -> Option<Cursor> {
+        let (updated_at, key) = text.split_once('-')?;
+        Some(Cursor { updated_at: updated_at.parse().ok()?, key: key.parse().ok()? })
+    }
+
+    /// The cursor as it stands in an address.
+    pub(crate) fn to_text(self) -> String {
+        format!("{}-{}", self.updated_at, self.key)
+    }
+}
+
+/// Some messages of a transcript, oldest first.
+#[derive(Debug)]
+pub(crate) struct Page {
+    /// The messages.
+    pub(crate) messages: Vec<StoredMessage>,
+    /// Whether there are older ones.
+    pub(crate) more: bool,
+}
+
+impl Store {
+    /// A page of the user's conversations, the latest first; the second part is where the next
+    /// page begins.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn conversations(
+        &self,
+        user: &User,
+        limit: usize,
+        after: Option<Cursor>,
+    ) -> StoreResult<(Vec<ConversationRow>, Option<Cursor>)> {
+        let rows = sqlx::query(
+            "SELECT key, id, agent, title, created_at, updated_at FROM conversations
+             WHERE app = ?1 AND user = ?2 AND (?3 IS NULL OR (updated_at, key) < (?3, ?4))
+             ORDER BY updated_at DESC, key DESC LIMIT ?5",
+        )
+        .bind(&user.app)
+        .bind(&user.id)
+        .bind(after.map(|a| signed(a.updated_at)))
+        .bind(after.map(|a| a.key))
+        .bind(signed(limit as u64 + 1))
+        .fetch_all(&self.pool)
+        .await?;
+        let mut list: Vec<ConversationRow> = rows.iter().map(conversation).collect::<StoreResult<_>>()?;
+        let more = list.len() > limit;
+        list.truncate(limit);
+        let last = list.last().map(|row| Cursor { updated_at: row.updated_at, key: row.key });
+        Ok((list, last.filter(|_| more)))
+    }
+
+    /// The newest messages of a conversation that its transcript shows, or the newest of those
+    /// before a message; `None`: it has no such message.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn shown_messages(
+        &self,
+        conversation: i64,
+        before: Option<&str>,
+        limit: usize,
+    ) -> StoreResult<Option<Page>> {
+        let seq: Option<i64> = match before {
+            None => Some(i64::MAX),
+            Some(id) => {
+                sqlx::query_scalar("SELECT seq FROM messages WHERE conversation = ? AND id = ?")
+                    .bind(conversation)
+                    .bind(id)
+                    .fetch_optional(&self.pool)
+                    .await?
+            }
+        };
+        let Some(seq) = seq else { return Ok(None) };
+        let sql = format!(
+            "SELECT {COLUMNS} FROM messages WHERE conversation = ? AND seq < ? AND {SHOWN}
+             ORDER BY seq DESC LIMIT ?"
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(conversation)
+            .bind(seq)
+            .bind(signed(limit as u64 + 1))
+            .fetch_all(&self.pool)
+            .await?;
+        let more = rows.len() > limit;
+        let newest = rows.iter().take(limit).rev().map(rows::message);
+        Ok(Some(Page { messages: newest.collect::<StoreResult<_>>()?, more }))
+    }
+
+    /// Gives a conversation a title. Its place in lists stays.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn rename_conversation(&self, conversation: i64, title: &str) -> StoreResult<()> {
+        sqlx::query("UPDATE conversations SET title = ? WHERE key = ?")
+            .bind(title)
+            .bind(conversation)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// Deletes a conversation with everything said in it. Nobody's row stays behind: its key is
+    /// never given to another conversation, and its runs are known to be gone.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn delete_conversation(&self, conversation: i64) -> StoreResult<()> {
+        let mut tx = self.pool.begin().await?;
+        for statement in [
+            "DELETE FROM messages WHERE conversation = ?",
+            "UPDATE runs SET body_hash = '', client_id = NULL WHERE conversation = ?",
+            "UPDATE conversations SET user = '', id = key, agent = '', title = NULL WHERE key = ?",
+        ] {
+            sqlx::query(statement).bind(conversation).execute(&mut *tx).await?;
+        }
+        tx.commit().await
+    }
+
+    /// Whether the user had a run with this id in a conversation that is deleted.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn run_is_deleted(&self, user: &User, id: &str) -> StoreResult<bool> {
+        sqlx::query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM runs r JOIN conversations c ON c.key = r.conversation
+             WHERE r.app = ? AND r.user = ? AND r.id = ? AND c.user = '')",
+        )
+        .bind(&user.app)
+        .bind(&user.id)
+        .bind(id)
+        .fetch_one(&self.pool)
+        .await
+    }
+}
