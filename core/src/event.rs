@@ -160,6 +160,10 @@ macro_rules! words {
     };
 }
 
+mod bound;
+
+pub use bound::{Bound, BoundReason, Unit};
+
 words! {
     /// Which kind of failure ended a turn.
     Reason {
@@ -279,44 +283,6 @@ impl Widget {
             kind: value.str("kind")?.to_owned(),
             doc: value.get("doc").cloned().unwrap_or_default(),
             summary: summary.to_owned(),
-        })
-    }
-}
-
-words! {
-    /// A limit that ends a turn before the job is done.
-    BoundReason {
-        /// Too many model calls.
-        StepLimit = "step_limit",
-        /// Too long.
-        Deadline = "deadline",
-        /// Too many tokens or too much money.
-        SpendLimit = "spend_limit",
-        /// The same call with the same result again and again.
-        Repetition = "repetition",
-    }
-}
-
-/// The limit that stopped a turn, and its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bound {
-    /// Which limit.
-    pub reason: BoundReason,
-    /// Its value: calls, milliseconds, tokens or times.
-    pub limit: u64,
-}
-
-impl Bound {
-    /// `{ reason, limit }`.
-    pub fn to_json(self) -> Value {
-        Value::Object(crate::object! { "reason": self.reason.as_str(), "limit": self.limit })
-    }
-
-    /// Reads `{ reason, limit }`.
-    pub fn from_json(value: &Value) -> Option<Bound> {
-        Some(Bound {
-            reason: BoundReason::parse(value.get("reason")?.as_str()?)?,
-            limit: value.get("limit").and_then(Value::as_u64).unwrap_or(0),
         })
     }
 }
@@ -555,7 +521,7 @@ mod tests {
                 messages: vec![message("a"), message("b")],
                 turn_from,
                 conversation_id: "t".into(),
-                bound: Some(Bound { reason: BoundReason::Deadline, limit: 5 }),
+                bound: Some(Bound { reason: BoundReason::Deadline, limit: 5, unit: None }),
                 usage: None,
             };
             let detail = event.dom_detail();

@@ -309,7 +309,7 @@ fn failures_are_failures_with_words() {
     let started = b.customs("mindset.tool_start");
     assert_eq!(
         started[0].to_string(),
-        r#"{"toolCallId":"p0","toolName":"t","source":"mcp","server":"s","description":"Title of t"}"#
+        r#"{"toolCallId":"p0","toolName":"t","source":"mcp","server":"s","description":"Title of t","readOnly":false}"#
     );
 }
 

@@ -9,7 +9,7 @@ mod text;
 mod write;
 
 pub use parse::{ParseError, parse};
-pub use text::{concat, digits};
+pub use text::{concat, decimal, digits, millionths};
 pub(crate) use text::{cut, lossy, number};
 pub use write::write_string;
 

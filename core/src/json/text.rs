@@ -65,6 +65,37 @@ fn push_digits(out: &mut String, number: u64) {
     out.push(char::from(b'0' + (number % 10) as u8));
 }
 
+/// A number of millionths as decimal text: `0.5`, `12`.
+pub fn decimal(millionths: u64) -> String {
+    let mut out = digits(millionths / 1_000_000);
+    let mut rest = millionths % 1_000_000;
+    if rest > 0 {
+        out.push('.');
+    }
+    while rest > 0 {
+        rest *= 10;
+        out.push(char::from(b'0' + (rest / 1_000_000) as u8));
+        rest %= 1_000_000;
+    }
+    out
+}
+
+/// The millionths of decimal text that has no sign and no exponent; digits behind the
+/// sixth do not count.
+pub fn millionths(text: &str) -> Option<u64> {
+    let (whole, fraction) = cut(text, b'.');
+    let mut out = number(whole)?;
+    let mut fraction = fraction.bytes();
+    for _ in 0..6 {
+        let digit = fraction.next().unwrap_or(b'0').wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        out = out.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(out)
+}
+
 /// The number written in decimal digits, if it fits.
 pub(crate) fn number(text: &str) -> Option<u64> {
     if text.is_empty() {
@@ -95,6 +126,20 @@ mod tests {
         }
         for text in ["", "-1", "1.0", "1e3", " 1", "18446744073709551616", "٣"] {
             assert_eq!(number(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn decimals_there_and_back() {
+        for (text, n) in
+            [("0", 0), ("0.5", 500_000), ("12", 12_000_000), ("0.000001", 1), ("3.141592", 3_141_592)]
+        {
+            assert_eq!((decimal(n).as_str(), millionths(text)), (text, Some(n)));
+        }
+        assert_eq!(millionths("0.50"), Some(500_000));
+        assert_eq!(millionths("1.23456789"), Some(1_234_567));
+        for text in ["", "-1", ".5", "1e3", "0.5e1", "18446744073709551616", "18446744073709551615"] {
+            assert_eq!(millionths(text), None, "{text}");
         }
     }
 

@@ -59,7 +59,7 @@ impl Session {
         let ending = match outcome {
             Some("cancelled") if bound.is_none() => Ending::Stopped { effects },
             _ if !calls.is_empty() => {
-                Ending::Finished { bound: Some(Bound { reason: BoundReason::StepLimit, limit: RUN_LIMIT }) }
+                Ending::Finished { bound: Some(Bound::new(BoundReason::StepLimit, RUN_LIMIT)) }
             }
             _ => Ending::Finished { bound },
         };

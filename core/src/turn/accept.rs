@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 
 use crate::agui::{Content, Message, Role, RunAgentInput};
 use crate::error::{ErrorCode, ErrorInfo};
-use crate::event::MessageStatus;
+use crate::event::{MessageStatus, ToolSource};
 use crate::json::Value;
 use crate::limits::MESSAGE;
 use crate::{Millis, NextId};
 
 use super::conversation::{cancelled, open_calls};
-use super::results::Told;
+use super::results::{INTERRUPTED, Told};
 use super::toolset::{Owner, Toolset};
-use super::{Conversation, Refusal, StoredCall, StoredMessage, StoredRole};
+use super::{Conversation, Effect, Refusal, StoredCall, StoredMessage, StoredRole};
 
 /// Characters of an id.
 const MAX_ID: usize = 200;
@@ -85,7 +85,7 @@ pub(super) fn accept(
 
 /// When the newest calls were made.
 fn last_call(stored: &[StoredMessage]) -> Millis {
-    let called = stored.iter().rfind(|m| m.role == StoredRole::Assistant);
+    let called = stored.iter().rfind(|m| m.is_answer());
     called.map_or(0, |m| m.created_at)
 }
 
@@ -187,7 +187,7 @@ impl Reader<'_> {
             }
             match self.lost(call) {
                 Some(lost) => answers.push(lost),
-                None => answers.push(self.answer(at, message, &call.id)?),
+                None => answers.push(self.answer(at, message, call)?),
             }
         }
         Ok(answers)
@@ -198,7 +198,7 @@ impl Reader<'_> {
     fn given_up(&mut self, call: &StoredCall) -> StoredMessage {
         let mut message = cancelled(call, &self.input.run_id, self.ids.next_id(), self.now);
         if !self.own {
-            GONE.clone_into(&mut message.content);
+            gone(&mut message, &call.name);
         }
         message
     }
@@ -219,17 +219,20 @@ impl Reader<'_> {
             return None;
         }
         let acts = !matches!(self.tools.owner(&call.name), Owner::Server(tool) if tool.read_only);
-        let told = Told::unknown("The server was interrupted before the result came.", acts, 0);
-        Some(told.message(self.ids.next_id(), &self.input.run_id, &call.id, self.now))
+        let told = Told::unknown(INTERRUPTED, acts, 0);
+        let mut message = told.message(self.ids.next_id(), &self.input.run_id, &call.id, self.now);
+        message.effect = match self.tools.owner(&call.name) {
+            Owner::Server(tool) => told.effect(tool),
+            // A server that is not there today; nobody else's calls break down.
+            _ => Some(Effect { tool_name: call.name.clone(), source: ToolSource::Mcp, unknown: true }),
+        };
+        Some(message)
     }
 
-    fn answer(&mut self, at: usize, message: &Message, call: &str) -> Result<StoredMessage, Refusal> {
+    fn answer(&mut self, at: usize, message: &Message, call: &StoredCall) -> Result<StoredMessage, Refusal> {
         let mut content = text(at, message)?;
         if let (true, Some(error)) = (content.is_empty(), &message.error) {
             content.clone_from(error);
-        }
-        if !self.own {
-            GONE.clone_into(&mut content);
         }
         let id = match check_id("", &message.id) {
             Ok(()) if !self.used.contains(&message.id) => message.id.clone(),
@@ -237,10 +240,20 @@ impl Reader<'_> {
         };
         self.used.insert(id.clone());
         let mut answer = StoredMessage::new(id, &self.input.run_id, StoredRole::Tool, content, self.now);
-        answer.call_id = Some(call.to_owned());
-        answer.status = (message.error.is_some() || !self.own).then_some(MessageStatus::Error);
+        answer.call_id = Some(call.id.clone());
+        answer.status = message.error.is_some().then_some(MessageStatus::Error);
+        if !self.own {
+            gone(&mut answer, &call.name);
+        }
         Ok(answer)
     }
+}
+
+/// The result of a call of another page: only that page knew whether its tool acted.
+fn gone(message: &mut StoredMessage, tool: &str) {
+    GONE.clone_into(&mut message.content);
+    message.status = Some(MessageStatus::Error);
+    message.effect = Some(Effect { tool_name: tool.to_owned(), source: ToolSource::Page, unknown: true });
 }
 
 /// The text of a message that has nothing but text.

@@ -23,6 +23,11 @@ pub struct Conversation {
     pub open_client: Option<String>,
     /// The run that left the open calls broke down: nobody was asked for their results.
     pub broken: bool,
+    /// How long the earlier runs of the newest turn took, in milliseconds: the sum over
+    /// the runs with its turn id, each from its start to its end. A run that goes on with
+    /// the turn has only the rest of its deadline left; what people and pages take between
+    /// two runs does not count.
+    pub used: Millis,
 }
 
 impl Conversation {
@@ -41,7 +46,7 @@ impl Conversation {
 
 /// See [`Conversation::open_calls`].
 pub(super) fn open_calls(messages: &[StoredMessage]) -> Vec<&StoredCall> {
-    let Some(at) = messages.iter().rposition(|m| m.role == StoredRole::Assistant) else {
+    let Some(at) = messages.iter().rposition(StoredMessage::is_answer) else {
         return Vec::new();
     };
     let (Some(message), Some(after)) = (messages.get(at), messages.get(at + 1..)) else {
@@ -52,6 +57,12 @@ pub(super) fn open_calls(messages: &[StoredMessage]) -> Vec<&StoredCall> {
     }
     let answered: BTreeSet<&str> = after.iter().filter_map(|m| m.call_id.as_deref()).collect();
     message.calls.iter().filter(|c| !answered.contains(c.id.as_str())).collect()
+}
+
+/// What was stored since the newest user message: the turn so far.
+pub(super) fn turn_of(messages: &[StoredMessage]) -> &[StoredMessage] {
+    let from = messages.iter().rposition(|m| m.role == StoredRole::User).map_or(0, |at| at + 1);
+    messages.get(from..).unwrap_or_default()
 }
 
 /// The result of a call that somebody gave up.
@@ -133,6 +144,11 @@ impl StoredMessage {
             widget: None,
             created_at,
         }
+    }
+
+    /// Whether a model said it; what a tool showed stands under the same role.
+    pub(super) fn is_answer(&self) -> bool {
+        self.role == StoredRole::Assistant && self.widget.is_none()
     }
 }
 

@@ -8,8 +8,9 @@ use crate::json::Object;
 use crate::object;
 
 use super::answer::Answer;
+use super::conversation::turn_of;
 use super::running::{Run, State};
-use super::{ModelFailure, Output, RunState, citations};
+use super::{ModelFailure, Output, RunState, citations, results};
 
 /// How a run is ended before the model is done.
 pub(super) enum Cut {
@@ -147,10 +148,11 @@ impl Run {
         self.done(RunState::Error);
     }
 
-    /// What a run that did not end well has changed, or may have.
-    fn add_effects(&mut self, mindset: &mut Object) {
-        if !self.effects.is_empty() {
-            mindset.insert("effects", std::mem::take(&mut self.effects));
+    /// What a turn that did not end well has changed, or may have.
+    fn add_effects(&self, mindset: &mut Object) {
+        let effects = results::effects(turn_of(&self.messages));
+        if !effects.is_empty() {
+            mindset.insert("effects", effects);
         }
     }
 }

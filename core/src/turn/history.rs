@@ -29,6 +29,7 @@ pub(super) fn model_messages(stored: &[StoredMessage]) -> Vec<ModelMessage> {
         match message.role {
             StoredRole::User if message.content.trim().is_empty() => {}
             StoredRole::User => out.push(ModelMessage::User(message.content.clone())),
+            StoredRole::Assistant if message.widget.is_some() => {}
             StoredRole::Assistant => {
                 let calls: &[StoredCall] = if message.status.is_none() { &message.calls } else { &[] };
                 if message.content.trim().is_empty() && calls.is_empty() {

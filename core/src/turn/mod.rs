@@ -14,42 +14,29 @@ mod calls;
 mod citations;
 mod conversation;
 mod ending;
+mod heard;
 mod history;
 mod model;
 mod names;
 mod page_tools;
 mod prompt;
+mod recover;
 mod results;
 mod running;
 mod step;
 mod tool;
 mod toolset;
 
+pub use bounds::{Bounds, Spend};
 pub use conversation::{Conversation, Effect, StoredCall, StoredMessage, StoredRole};
 pub use model::{ModelCall, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelTool, ModelUsage};
+pub use recover::{Recovery, recover};
 pub use tool::{ServerTool, Source, ToolOutcome, ToolRequest};
 
 use crate::agui::{Event, RunAgentInput};
 use crate::passthrough::Passthrough;
 use crate::schema::Pattern;
 use crate::{Millis, NextId};
-
-/// Limits of a turn; an agent's configuration sets its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// Model calls in one turn. The bound comes before call N + 1.
-    pub steps: u64,
-    /// Milliseconds, not counting the wait for people and pages.
-    pub deadline: u64,
-    /// How often the same call with the same arguments and result may run.
-    pub repetition: u64,
-}
-
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds { steps: 25, deadline: 600_000, repetition: 3 }
-    }
-}
 
 /// What the agent is, for one run.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -124,3 +124,11 @@ pub struct ModelUsage {
     /// Tokens written.
     pub output: u64,
 }
+
+impl ModelUsage {
+    /// Counts another call in.
+    pub fn add(&mut self, more: ModelUsage) {
+        self.input = self.input.saturating_add(more.input);
+        self.output = self.output.saturating_add(more.output);
+    }
+}

@@ -8,7 +8,7 @@ use crate::object;
 use crate::result::{MAX_BYTES, cut};
 
 use super::toolset::Owner;
-use super::{ServerTool, StoredMessage, StoredRole, ToolOutcome};
+use super::{Effect, ServerTool, StoredMessage, StoredRole, ToolOutcome};
 
 /// Bytes of a result in one event, as JSON: an event must stay under 1 MiB.
 const MAX_EVENT: usize = 768 * 1024;
@@ -16,8 +16,17 @@ const MAX_EVENT: usize = 768 * 1024;
 /// Characters of an error beside the result.
 const MAX_ERROR: usize = 2_000;
 
+/// The event of a tool that begins to run.
+pub(super) const TOOL_START: &str = "mindset.tool_start";
+
+/// The event of what a tool showed.
+pub(super) const WIDGET: &str = "mindset.widget";
+
 /// What stands for a result that had no words.
 pub(super) const SILENT_FAILURE: &str = "The tool failed and did not say why.";
+
+/// What the model is told of a call whose result died with the runtime.
+pub(super) const INTERRUPTED: &str = "The server was interrupted before the result came.";
 
 /// What the model must know when nobody knows whether a tool has acted.
 const MAY_HAVE_ACTED: &str = "It is not known whether the tool acted. Do not repeat the call by yourself.";
@@ -71,6 +80,12 @@ impl Told {
         message
     }
 
+    /// What `tool` has changed, or may have.
+    pub(super) fn effect(&self, tool: &ServerTool) -> Option<Effect> {
+        let acted = self.unknown || self.ok && !tool.read_only;
+        acted.then(|| Effect { tool_name: tool.name.clone(), source: tool.source, unknown: self.unknown })
+    }
+
     /// The event for `message`, and its `metadata.mindset`.
     pub(super) fn event(&self, message: &StoredMessage, name: &str, owner: &Owner<'_>) -> (Body, Object) {
         let body = Body::ToolCallResult {
@@ -95,18 +110,32 @@ impl Told {
 pub(super) fn tool_start(call_id: &str, tool: &ServerTool) -> Body {
     let mut value = object! { "toolCallId": call_id };
     describe(&mut value, &tool.name, &Owner::Server(tool));
-    Body::Custom { name: "mindset.tool_start".to_owned(), value: Value::Object(value) }
+    value.insert("readOnly", tool.read_only);
+    Body::Custom { name: TOOL_START.to_owned(), value: Value::Object(value) }
 }
 
-/// A tool that acted or may have, for the error of a run that fails.
-pub(super) fn effect(call_id: &str, tool: &ServerTool, unknown: bool) -> Value {
-    let outcome = if unknown { "unknown" } else { "done" };
-    Value::Object(object! {
-        "toolCallId": call_id,
-        "toolName": &tool.name,
-        "source": tool.source.as_str(),
-        "outcome": outcome,
-    })
+/// What the calls of a turn have changed, or may have, for the end of a run that does not
+/// end well.
+pub(super) fn effects(turn: &[StoredMessage]) -> Vec<Value> {
+    let effect = |message: &StoredMessage| {
+        let (effect, call_id) = (message.effect.as_ref()?, message.call_id.as_deref()?);
+        Some(Value::Object(object! {
+            "toolCallId": call_id,
+            "toolName": &effect.tool_name,
+            "source": effect.source.as_str(),
+            "outcome": if effect.unknown { "unknown" } else { "done" },
+        }))
+    };
+    turn.iter().filter_map(effect).collect()
+}
+
+/// The event of a message that stands for what a tool showed.
+pub(super) fn widget(message: &StoredMessage) -> Option<Body> {
+    let mut value = object! { "widgetId": &message.id };
+    for (key, member) in message.widget.as_ref()?.to_json().iter() {
+        value.insert(key, member.clone());
+    }
+    Some(Body::Custom { name: WIDGET.to_owned(), value: Value::Object(value) })
 }
 
 /// Who has the tool, for readers.

@@ -15,6 +15,7 @@ use super::Ports;
 use super::accept::{Accepted, accept};
 use super::answer::Answer;
 use super::calls::CallIds;
+use super::conversation::turn_of;
 use super::step::Step;
 use super::toolset::{self, Toolset};
 use super::{
@@ -40,8 +41,6 @@ pub(super) struct Run {
     pub(super) patterns: Box<dyn Pattern + Send>,
     deadline: Millis,
     usage: Option<ModelUsage>,
-    /// Calls of this run that changed something, or may have.
-    pub(super) effects: Vec<Value>,
     pub(super) state: State,
     outputs: VecDeque<Output>,
 }
@@ -70,10 +69,14 @@ impl Run {
         let mut agent = agent;
         let (tools, warnings) = Toolset::new(&input.tools, std::mem::take(&mut agent.tools), &*patterns)?;
         let passthrough = tools.relevant(passthrough);
+        let used = conversation.used;
         let Accepted { truncate, stored, new } = accept(&input, conversation, &tools, &mut *ids, now)?;
+        // A new message is a new turn, whose limits count anew.
+        let goes_on = !new.iter().any(|m| m.role == StoredRole::User);
+        let left = agent.bounds.deadline.saturating_sub(if goes_on { used } else { 0 });
         let mut run = Run {
             system: prompt::system_prompt(&agent.instructions, &input.context),
-            deadline: now.saturating_add(agent.bounds.deadline),
+            deadline: now.saturating_add(left),
             thread_id: input.thread_id,
             run_id: input.run_id,
             agent,
@@ -85,7 +88,6 @@ impl Run {
             ids,
             patterns,
             usage: None,
-            effects: Vec::new(),
             state: State::Over,
             outputs: VecDeque::new(),
         };
@@ -117,8 +119,7 @@ impl Run {
             (state, Input::Shutdown(message)) => self.shut_down(state, message, now),
             (state, Input::Fail(error)) => self.give_up(state, error, now),
             (state, Input::Tick) if now >= self.deadline => {
-                let bound = Bound { reason: BoundReason::Deadline, limit: self.agent.bounds.deadline };
-                self.cut(state, ending::Cut::Bound(bound), now);
+                self.cut(state, ending::Cut::Bound(self.too_long()), now);
             }
             (state, Input::Tick | Input::Model(_) | Input::Tool { .. }) => self.state = state,
         }
@@ -128,7 +129,7 @@ impl Run {
         match event {
             ModelEvent::End { usage } => {
                 self.add_usage(usage);
-                self.finish_answer(answer, now);
+                self.finish_answer(answer, usage, now);
             }
             ModelEvent::Failed(failure) => self.model_failed(&answer, failure, now),
             piece => {
@@ -173,9 +174,11 @@ impl Run {
 
     /// Calls the model, if no bound forbids it.
     pub(super) fn next_step(&mut self, now: Millis) {
-        let (_, turn) = bounds::split_turn(&self.messages);
-        if let Some(bound) = bounds::before_call(&self.agent.bounds, turn) {
+        if let Some(bound) = bounds::before_call(&self.agent.bounds, turn_of(&self.messages)) {
             return self.end_at(bound, now);
+        }
+        if now >= self.deadline {
+            return self.end_at(self.too_long(), now);
         }
         self.offered = self.tools.offer(&self.passthrough);
         self.state = State::Model(Answer::new(self.ids.next_id()));
@@ -185,6 +188,10 @@ impl Run {
             messages: history::model_messages(&self.messages),
             tools: self.offered.clone(),
         }));
+    }
+
+    fn too_long(&self) -> Bound {
+        Bound::new(BoundReason::Deadline, self.agent.bounds.deadline)
     }
 
     pub(super) fn done(&mut self, state: RunState) {
@@ -218,20 +225,24 @@ impl Run {
     }
 
     fn add_usage(&mut self, usage: Option<ModelUsage>) {
-        let Some(more) = usage else { return };
-        let sum = self.usage.get_or_insert_default();
-        sum.input = sum.input.saturating_add(more.input);
-        sum.output = sum.output.saturating_add(more.output);
+        if let Some(more) = usage {
+            self.usage.get_or_insert_default().add(more);
+        }
     }
 
     pub(super) fn token_usage(&self) -> Vec<TokenUsage> {
-        let usage = |sum: ModelUsage| TokenUsage {
-            model: Some(self.agent.model.clone()).filter(|m| !m.is_empty()),
-            input_tokens: Some(sum.input),
-            output_tokens: Some(sum.output),
-            total_tokens: Some(sum.input.saturating_add(sum.output)),
-            ..TokenUsage::default()
-        };
-        self.usage.map(usage).into_iter().collect()
+        token_usage(self.usage, &self.agent.model)
     }
+}
+
+/// What a run cost, for its end.
+pub(super) fn token_usage(usage: Option<ModelUsage>, model: &str) -> Vec<TokenUsage> {
+    let tokens = |sum: ModelUsage| TokenUsage {
+        model: Some(model.to_owned()).filter(|m| !m.is_empty()),
+        input_tokens: Some(sum.input),
+        output_tokens: Some(sum.output),
+        total_tokens: Some(sum.input.saturating_add(sum.output)),
+        ..TokenUsage::default()
+    };
+    usage.map(tokens).into_iter().collect()
 }

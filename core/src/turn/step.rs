@@ -2,7 +2,7 @@
 
 use crate::Millis;
 use crate::agui::{Body, Outcome};
-use crate::event::Citation;
+use crate::event::{Citation, Widget};
 use crate::json::Object;
 use crate::passthrough::{CheckedArgs, FullArgs};
 
@@ -12,7 +12,10 @@ use super::conversation::CANCELLED;
 use super::results::{self, Told};
 use super::running::{Run, State};
 use super::toolset::Owner;
-use super::{Output, RunState, ServerTool, StoredMessage, ToolOutcome, ToolRequest, arguments, citations};
+use super::{
+    ModelUsage, Output, RunState, ServerTool, StoredMessage, StoredRole, ToolOutcome, ToolRequest, arguments,
+    citations,
+};
 
 /// A step whose tools run.
 pub(super) struct Step {
@@ -35,11 +38,11 @@ enum Fate {
 
 impl Run {
     /// The model has said everything.
-    pub(super) fn finish_answer(&mut self, mut answer: Answer, now: Millis) {
+    pub(super) fn finish_answer(&mut self, mut answer: Answer, usage: Option<ModelUsage>, now: Millis) {
         if answer.is_nothing() {
             return self.said_nothing(&answer, now);
         }
-        let message = self.message_of(&answer, now);
+        let message = StoredMessage { usage, ..self.message_of(&answer, now) };
         let cited = message.citations.clone();
         self.store([message]);
         self.emit_all(answer.finish(), now);
@@ -132,27 +135,39 @@ impl Run {
             return;
         };
         let running = step.running.remove(at);
-        let (outcome, cited) = match outcome {
+        let (outcome, cited, shown) = match outcome {
             ToolOutcome::Done { content, sources, widgets } => {
                 let (content, cited) = citations::number(&self.messages, content, &sources);
-                (ToolOutcome::Done { content, sources: Vec::new(), widgets }, cited)
+                let done = ToolOutcome::Done { content, sources: Vec::new(), widgets: Vec::new() };
+                (done, cited, widgets)
             }
-            other => (other, Vec::new()),
+            other => (other, Vec::new(), Vec::new()),
         };
         self.end_call(&running, &Told::of(outcome, &running.tool, duration), cited, now);
+        for widget in shown {
+            self.show(widget, now);
+        }
         self.go_on(step, now);
     }
 
     fn end_call(&mut self, running: &Running, told: &Told, cited: Vec<Citation>, now: Millis) {
         let Running { call_id, tool } = running;
-        if told.unknown || told.ok && !tool.read_only {
-            self.effects.push(results::effect(call_id, tool, told.unknown));
-        }
         let mut message = told.message(self.ids.next_id(), &self.run_id, call_id, now);
         message.citations = cited;
+        message.effect = told.effect(tool);
         let (body, mindset) = told.event(&message, &tool.name, &Owner::Server(tool));
         self.store([message]);
         self.emit(body, mindset, now);
+    }
+
+    /// Shows the person what a tool made, and keeps it in the conversation.
+    fn show(&mut self, widget: Widget, now: Millis) {
+        let id = self.ids.next_id();
+        let mut message = StoredMessage::new(id, &self.run_id, StoredRole::Assistant, &widget.summary, now);
+        message.widget = Some(widget);
+        let body = results::widget(&message);
+        self.store([message]);
+        self.emit_all(body.into_iter().collect(), now);
     }
 
     /// Waits for the rest of a step, or for the client, or asks the model again.

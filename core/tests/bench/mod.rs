@@ -104,7 +104,7 @@ impl Bench {
             id: input.thread_id.clone(),
             messages: stored,
             open_client: client.map(str::to_owned),
-            broken: false,
+            ..Conversation::default()
         };
         Bench::on(input, agent, conversation)
     }

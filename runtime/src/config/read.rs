@@ -275,6 +275,7 @@ impl<'a> Reader<'a> {
             steps: self.number(node, "steps").unwrap_or(default.steps),
             deadline: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
             repetition: self.number(node, "repetition").unwrap_or(default.repetition),
+            ..default
         };
         for (key, value) in
             [("steps", bounds.steps), ("deadline", bounds.deadline), ("repetition", bounds.repetition)]

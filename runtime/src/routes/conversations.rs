@@ -145,7 +145,7 @@ async fn whole(app: &App, row: &ConversationRow, before: Option<&str>) -> ApiRes
     } else if let Some(run) = app.store().waiting_run(row.key).await? {
         let messages = app.store().messages(row.key).await?;
         let conversation =
-            Conversation { id: row.id.clone(), messages, open_client: run.client, broken: false };
+            Conversation { id: row.id.clone(), messages, open_client: run.client, broken: false, used: 0 };
         open = conversation
             .open_calls()
             .into_iter()

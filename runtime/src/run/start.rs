@@ -178,7 +178,7 @@ impl Runs {
         let broken = waiting.is_none();
         let open_client = waiting.and_then(|run| run.client);
         let messages = self.store.messages(row.key).await?;
-        Ok(Conversation { id: id.to_owned(), messages, open_client, broken })
+        Ok(Conversation { id: id.to_owned(), messages, open_client, broken, used: 0 })
     }
 
     /// The run with the order's id, if there is or was one.

@@ -41,7 +41,7 @@ impl Server {
             id: id.to_owned(),
             messages: self.store.get(id).cloned().unwrap_or_default(),
             open_client: self.clients.get(id).cloned(),
-            broken: false,
+            ..Conversation::default()
         }
     }
 
