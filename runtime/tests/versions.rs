@@ -41,6 +41,17 @@ const VERSION_1: &[&str] = &[
     "INSERT INTO runs VALUES ('demo', 'u1', 'r0', 1, 'h', 'running', 1)",
 ];
 
+/// What version 2 added, and a message with what it cites.
+const VERSION_2: &[&str] = &[
+    "ALTER TABLE messages ADD COLUMN citations TEXT",
+    "ALTER TABLE runs ADD COLUMN client_id TEXT",
+    "UPDATE meta SET value = '2' WHERE key = 'version'",
+    "UPDATE runs SET client_id = 'page-1' WHERE id = 'r1'",
+    "UPDATE runs SET state = 'finished' WHERE id = 'r0'",
+    "INSERT INTO messages VALUES (1, 0, 'm0', 'r0', 'assistant', 'see', 0, NULL, NULL, 'interrupted',
+        NULL, 1, '[{\"marker\":\"1\",\"title\":\"Handbook\"}]')",
+];
+
 async fn write(folder: &Folder, statements: &[&str]) -> std::path::PathBuf {
     let path = folder.path("old.db");
     let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
@@ -74,6 +85,32 @@ async fn a_file_of_version_1_goes_on() {
         assert_eq!(kind(last(&server.finish(&ada, &id, &id, "hello").await)), "RUN_FINISHED");
         server.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_file_of_version_2_keeps_everything() {
+    let folder = Folder::new();
+    let path = write(&folder, &[VERSION_1, VERSION_2].concat()).await;
+    for _ in 0..2 {
+        let server = Server::at(&path, CONFIG, &[]).await;
+        let ada = server.user("ada").await;
+        let conversation = server.conversation(&ada, "t1").await.body;
+        let messages = conversation.get("messages").and_then(Value::as_array).unwrap();
+        assert_eq!((messages[0].str("id"), messages[0].str("status")), (Some("m0"), Some("interrupted")));
+        let citations = messages[0].get("citations").and_then(Value::as_array).unwrap();
+        assert_eq!(citations[0].str("title"), Some("Handbook"), "{conversation}");
+        let open = conversation.get("openCalls").and_then(Value::as_array).unwrap();
+        assert_eq!((open[0].str("runId"), open[0].str("clientId")), (Some("r1"), Some("page-1")));
+        server.stop().await;
+    }
+    let pool = SqlitePool::connect_with(SqliteConnectOptions::new().filename(&path)).await.unwrap();
+    let runs: Vec<(String, String, String, Option<i64>)> =
+        sqlx::query_as("SELECT id, turn_id, state, ended_at FROM runs ORDER BY id")
+            .fetch_all(&pool)
+            .await
+            .unwrap();
+    let run = |id: &str, state: &str| (id.to_owned(), id.to_owned(), state.to_owned(), Some(1));
+    assert_eq!(runs, [run("r0", "finished"), run("r1", "waiting")]);
 }
 
 #[tokio::test]

@@ -97,8 +97,9 @@ impl Store {
         for message in messages {
             sqlx::query(
                 "INSERT INTO messages (conversation, seq, id, run_id, role, content, silent, calls, call_id,
-                     status, provider_state, created_at, citations)
-                 SELECT ?1, 1 + coalesce(max(seq), 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
+                     status, provider_state, created_at, citations, effect, usage, widget)
+                 SELECT ?1, 1 + coalesce(max(seq), 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+                     ?15
                  FROM messages WHERE conversation = ?1",
             )
             .bind(conversation)
@@ -113,6 +114,9 @@ impl Store {
             .bind(message.provider_state.as_ref().map(ToString::to_string))
             .bind(signed(message.created_at))
             .bind(rows::citations(message))
+            .bind(rows::effect(message))
+            .bind(rows::usage(message))
+            .bind(rows::widget(message))
             .execute(&mut *tx)
             .await?;
         }

@@ -132,7 +132,8 @@ impl Store {
         let mut tx = self.pool.begin().await?;
         for statement in [
             "DELETE FROM messages WHERE conversation = ?",
-            "UPDATE runs SET body_hash = '', client_id = NULL WHERE conversation = ?",
+            "DELETE FROM events WHERE run IN (SELECT key FROM runs WHERE conversation = ?)",
+            "UPDATE runs SET body_hash = '', client_id = NULL, terminal = NULL, logged = 0 WHERE conversation = ?",
             "UPDATE conversations SET user = '', id = key, agent = '', title = NULL WHERE key = ?",
         ] {
             sqlx::query(statement).bind(conversation).execute(&mut *tx).await?;

@@ -66,7 +66,9 @@ impl Store {
     }
 
     async fn end_lost_runs(&self) -> StoreResult<()> {
-        sqlx::query("UPDATE runs SET state = 'error' WHERE state = 'running'").execute(&self.pool).await?;
+        sqlx::query("UPDATE runs SET state = 'error', ended_at = created_at WHERE state = 'running'")
+            .execute(&self.pool)
+            .await?;
         Ok(())
     }
 

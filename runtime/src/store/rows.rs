@@ -1,9 +1,9 @@
 //! Stored messages to rows and back.
 
-use mindset_core::event::{Citation, MessageStatus};
+use mindset_core::event::{Citation, MessageStatus, ToolSource, Widget};
 use mindset_core::json::{self, Value};
 use mindset_core::object;
-use mindset_core::turn::{StoredCall, StoredMessage, StoredRole};
+use mindset_core::turn::{Effect, ModelUsage, StoredCall, StoredMessage, StoredRole};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
@@ -11,7 +11,8 @@ use super::{StoreResult, unsigned, word};
 
 /// The columns that [`message`] reads.
 pub(super) const COLUMNS: &str =
-    "id, run_id, role, content, silent, calls, call_id, status, provider_state, created_at, citations";
+    "id, run_id, role, content, silent, calls, call_id, status, provider_state, created_at, citations,
+     effect, usage, widget";
 
 pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
     let json_column = |name: &str| -> StoreResult<Option<Value>> {
@@ -30,9 +31,9 @@ pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
         status: status.map(|s| word(&s, MessageStatus::parse)).transpose()?,
         provider_state: json_column("provider_state")?.and_then(|v| v.as_object().cloned()),
         citations: json_column("citations")?.map(|v| read_citations(&v)).unwrap_or_default(),
-        effect: None,
-        usage: None,
-        widget: None,
+        effect: json_column("effect")?.and_then(|v| read_effect(&v)),
+        usage: json_column("usage")?.map(|v| read_usage(&v)),
+        widget: json_column("widget")?.and_then(|v| Widget::from_json(&v)),
         created_at: unsigned(row.try_get("created_at")?),
     })
 }
@@ -63,4 +64,57 @@ pub(super) fn citations(message: &StoredMessage) -> Option<String> {
 
 fn read_citations(value: &Value) -> Vec<Citation> {
     value.as_array().unwrap_or_default().iter().filter_map(Citation::from_json).collect()
+}
+
+pub(super) fn effect(message: &StoredMessage) -> Option<String> {
+    let effect = message.effect.as_ref()?;
+    let columns = object! {
+        "toolName": &effect.tool_name, "source": effect.source.as_str(), "unknown": effect.unknown,
+    };
+    Some(Value::from(columns).to_string())
+}
+
+fn read_effect(value: &Value) -> Option<Effect> {
+    Some(Effect {
+        tool_name: value.str("toolName")?.to_owned(),
+        source: ToolSource::parse(value.str("source")?)?,
+        unknown: value.get("unknown").and_then(Value::as_bool).unwrap_or(true),
+    })
+}
+
+pub(super) fn usage(message: &StoredMessage) -> Option<String> {
+    let usage = message.usage?;
+    Some(Value::from(object! { "input": usage.input, "output": usage.output }).to_string())
+}
+
+fn read_usage(value: &Value) -> ModelUsage {
+    let number = |key| value.get(key).and_then(Value::as_u64).unwrap_or(0);
+    ModelUsage { input: number("input"), output: number("output") }
+}
+
+pub(super) fn widget(message: &StoredMessage) -> Option<String> {
+    message.widget.as_ref().map(|widget| Value::from(widget.to_json()).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_column_holds_is_read_back() {
+        let mut message = StoredMessage::new("m", "r", StoredRole::Tool, "done", 1);
+        assert_eq!((effect(&message), usage(&message), widget(&message)), (None, None, None));
+        let wanted = [("book_room", ToolSource::Mcp, true), ("paint \"it\"", ToolSource::Page, false)];
+        for (name, source, unknown) in wanted {
+            message.effect = Some(Effect { tool_name: name.to_owned(), source, unknown });
+            let column = json::parse(&effect(&message).unwrap()).unwrap();
+            assert_eq!(read_effect(&column), message.effect);
+        }
+        message.usage = Some(ModelUsage { input: 12, output: u64::MAX });
+        assert_eq!(Some(read_usage(&json::parse(&usage(&message).unwrap()).unwrap())), message.usage);
+        let doc = json::parse(r#"{"rows":[1.50,"x"]}"#).unwrap();
+        message.widget = Some(Widget { kind: "table".into(), doc, summary: "Two rows".into() });
+        let column = json::parse(&widget(&message).unwrap()).unwrap();
+        assert_eq!(Widget::from_json(&column), message.widget);
+    }
 }

@@ -101,8 +101,9 @@ impl Store {
     /// The database failed.
     pub(crate) async fn add_run(&self, user: &User, id: &str, run: NewRun<'_>) -> StoreResult<()> {
         sqlx::query(
-            "INSERT INTO runs (app, user, id, conversation, body_hash, client_id, state, created_at)
-             VALUES (?, ?, ?, ?, ?, ?, 'running', ?)",
+            "INSERT INTO runs (app, user, id, conversation, turn_id, body_hash, client_id, state, created_at,
+                 logged)
+             VALUES (?1, ?2, ?3, ?4, ?3, ?5, ?6, 'running', ?7, 0)",
         )
         .bind(&user.app)
         .bind(&user.id)
@@ -121,8 +122,9 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub(crate) async fn end_run(&self, user: &User, id: &str, state: RunState) -> StoreResult<()> {
-        sqlx::query("UPDATE runs SET state = ? WHERE app = ? AND user = ? AND id = ?")
+        sqlx::query("UPDATE runs SET state = ?, ended_at = ? WHERE app = ? AND user = ? AND id = ?")
             .bind(RunStatus::Ended(state).as_str())
+            .bind(signed(clock::now()))
             .bind(&user.app)
             .bind(&user.id)
             .bind(id)

@@ -7,13 +7,13 @@ use sqlx::SqlitePool;
 use super::{OpenError, StoreResult, failed};
 
 /// The version of the tables below.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 const TABLES: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS users (
         id TEXT PRIMARY KEY, app TEXT NOT NULL, external_id TEXT, key_hash TEXT, name TEXT,
-        created_at INTEGER NOT NULL, UNIQUE (app, external_id), UNIQUE (app, key_hash))",
+        created_at INTEGER NOT NULL, tokens_from INTEGER, UNIQUE (app, external_id), UNIQUE (app, key_hash))",
     "CREATE TABLE IF NOT EXISTS conversations (
         key INTEGER PRIMARY KEY, app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
         agent TEXT NOT NULL, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
@@ -22,14 +22,16 @@ const TABLES: &[&str] = &[
         conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
         seq INTEGER NOT NULL, id TEXT NOT NULL, run_id TEXT NOT NULL, role TEXT NOT NULL,
         content TEXT NOT NULL, silent INTEGER NOT NULL, calls TEXT, call_id TEXT, status TEXT,
-        provider_state TEXT, created_at INTEGER NOT NULL, citations TEXT,
+        provider_state TEXT, created_at INTEGER NOT NULL, citations TEXT, effect TEXT, usage TEXT, widget TEXT,
         PRIMARY KEY (conversation, seq), UNIQUE (conversation, id)) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS runs (
-        app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
-        conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
-        body_hash TEXT NOT NULL, state TEXT NOT NULL, created_at INTEGER NOT NULL, client_id TEXT,
-        PRIMARY KEY (app, user, id)) WITHOUT ROWID",
-    "CREATE INDEX IF NOT EXISTS runs_of_conversation ON runs (conversation, state)",
+    RUNS,
+    "CREATE INDEX IF NOT EXISTS runs_of_conversation ON runs (conversation)",
+    "CREATE INDEX IF NOT EXISTS runs_running ON runs (key) WHERE state = 'running'",
+    "CREATE INDEX IF NOT EXISTS runs_waiting ON runs (conversation) WHERE state = 'waiting'",
+    "CREATE INDEX IF NOT EXISTS runs_logged ON runs (ended_at) WHERE logged",
+    "CREATE TABLE IF NOT EXISTS events (
+        run INTEGER NOT NULL REFERENCES runs (key) ON DELETE CASCADE, seq INTEGER NOT NULL,
+        event TEXT NOT NULL, PRIMARY KEY (run, seq)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS agent_sessions (
         key INTEGER PRIMARY KEY, app TEXT NOT NULL, uid TEXT NOT NULL, agent TEXT NOT NULL,
         user TEXT NOT NULL REFERENCES users (id), tags TEXT NOT NULL, contexts TEXT, mcpservers TEXT,
@@ -48,9 +50,32 @@ const TABLES: &[&str] = &[
         tokenize = 'porter unicode61 remove_diacritics 2')",
 ];
 
+/// `terminal` is the last event of a run that has ended; `logged`: its events are kept.
+const RUNS: &str = "CREATE TABLE IF NOT EXISTS runs (
+    key INTEGER PRIMARY KEY, app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
+    conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    turn_id TEXT NOT NULL, body_hash TEXT NOT NULL, client_id TEXT, state TEXT NOT NULL,
+    created_at INTEGER NOT NULL, ended_at INTEGER, terminal TEXT, logged INTEGER NOT NULL,
+    UNIQUE (app, user, id))";
+
 /// What makes a file of version N one of N + 1, before the tables that are new.
-const UPGRADES: &[&[&str]] =
-    &[&["ALTER TABLE messages ADD COLUMN citations TEXT", "ALTER TABLE runs ADD COLUMN client_id TEXT"]];
+const UPGRADES: &[&[&str]] = &[
+    &["ALTER TABLE messages ADD COLUMN citations TEXT", "ALTER TABLE runs ADD COLUMN client_id TEXT"],
+    &[
+        "ALTER TABLE users ADD COLUMN tokens_from INTEGER",
+        "ALTER TABLE messages ADD COLUMN effect TEXT",
+        "ALTER TABLE messages ADD COLUMN usage TEXT",
+        "ALTER TABLE messages ADD COLUMN widget TEXT",
+        "ALTER TABLE runs RENAME TO runs_before",
+        RUNS,
+        "INSERT INTO runs (app, user, id, conversation, turn_id, body_hash, client_id, state, created_at,
+             ended_at, logged)
+         SELECT app, user, id, conversation, id, body_hash, client_id, state, created_at,
+             CASE state WHEN 'running' THEN NULL ELSE created_at END, 0
+         FROM runs_before ORDER BY created_at",
+        "DROP TABLE runs_before",
+    ],
+];
 
 /// Brings the file to this version, all or nothing.
 ///
