@@ -37,6 +37,21 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (era * 400 + year + u64::from(month <= 2), month, day)
 }
 
+/// Reads what [`iso_8601`] writes, with or without the fraction.
+pub fn moment(text: &str) -> Option<Millis> {
+    let field = |at: usize, width: usize| json::number(text.get(at..at + width)?);
+    let (year, month, day) = (field(0, 4)?, field(5, 2)?, field(8, 2)?);
+    if !text.ends_with('Z') || !(1970..=9999).contains(&year) || !(1..=12).contains(&month) {
+        return None;
+    }
+    // The year begins in March, so that the leap day is its last.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
+    let days = days.checked_sub(719_469)?;
+    let seconds = days * 86_400 + field(11, 2)? * 3_600 + field(14, 2)? * 60 + field(17, 2)?;
+    Some(seconds * 1_000)
+}
+
 fn digits(out: &mut String, value: u64, width: usize) {
     let text = json::digits(value);
     for _ in text.len()..width {
@@ -52,6 +67,27 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
+    fn no_moments() {
+        assert_eq!(moment("2026-11-30T04:06:08Z"), Some(1_796_011_568_000));
+        for text in [
+            "",
+            "x",
+            "Z",
+            "soon",
+            "2026-11-30",
+            "2026-11-30T04:06:08",
+            "2026-11-30T04:06:08+02:00",
+            "0000-00-00T00:00:00Z",
+            "2026-99-30T04:06:08Z",
+            "1970-01-00T00:00:00Z",
+            "20é6-11-30T04:06:08Z",
+            "-026-11-30T04:06:08Z",
+        ] {
+            assert_eq!(moment(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn moments() {
         for (at, text) in [
             (0, "1970-01-01T00:00:00.000Z"),
@@ -64,6 +100,7 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(iso_8601(at), text);
+            assert_eq!(moment(text), Some(at - at % 1000));
         }
         assert!(iso_8601(Millis::MAX).ends_with('Z'));
     }

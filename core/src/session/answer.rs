@@ -3,7 +3,7 @@
 use super::end::{self, Ending};
 use super::exchange::{Arrival, Exchange};
 use super::fault;
-use super::state::{Phase, Running, SignIn, State, Turn};
+use super::state::{Phase, Running, State, Turn};
 use super::stream::Stream;
 use super::{FetchId, Protocol, Session};
 use crate::Millis;
@@ -29,18 +29,12 @@ impl Session {
                 }
                 return self.stream_on(turn, fetch, Box::new(Stream::new()), now);
             }
-            Phase::SignIn(SignIn::Server(exchange)) | Phase::Posted(exchange) | Phase::Clearing(exchange)
-                if exchange.fetch == fetch =>
-            {
+            Phase::Posted(exchange) | Phase::Clearing(exchange) if exchange.fetch == fetch => {
                 exchange.take(arrival)
             }
             _ => None,
         };
         match (phase, ended) {
-            (Phase::SignIn(SignIn::Server(exchange)), Some(result)) => {
-                let result = self.signed_in(&exchange, result);
-                self.credentials_renewed(turn, result, now);
-            }
             (Phase::Posted(_), Some(Err(failure))) => {
                 self.give_up(turn, fault::unreachable(&failure), now);
             }
@@ -80,12 +74,10 @@ impl Session {
         if exchange.status == 0 {
             return self.give_up(turn, fault::cut_off(), now);
         }
-        let may_renew = self.token.is_some() || self.config.page_auth;
-        if exchange.status == 401 && !turn.renewed && may_renew {
+        if exchange.status == 401 && !turn.renewed && self.can_renew() {
             turn.renewed = true;
-            let phase = Phase::SignIn(self.sign_in(true, now));
-            self.go_on(turn, phase);
-            return;
+            self.go_on(turn, Phase::SignIn);
+            return self.renew(exchange.token, now);
         }
         let error = fault::refused(exchange.status, &exchange.content_type, &exchange.body);
         if error.code == ErrorCode::Busy
@@ -97,19 +89,6 @@ impl Session {
             return;
         }
         self.end_turn(turn, end::refusal(error, exchange.status), now);
-    }
-
-    /// The same request once more with new credentials, or the end.
-    pub(super) fn credentials_renewed(
-        &mut self,
-        turn: Box<Turn>,
-        result: Result<(), ErrorInfo>,
-        now: Millis,
-    ) {
-        match result {
-            Ok(()) => self.post(turn, now),
-            Err(error) => self.end_turn(turn, end::refusal(error, 401), now),
-        }
     }
 
     /// Takes every whole event that is there.
@@ -151,17 +130,11 @@ impl Session {
     /// Drops the request that a phase waits for.
     pub(super) fn abort_phase(&mut self, phase: &Phase) {
         match phase {
-            Phase::SignIn(sign_in) => self.abort_sign_in(sign_in),
             Phase::Posted(exchange) => self.out.abort(exchange.fetch),
             Phase::Streaming { fetch, .. } => self.out.abort(*fetch),
-            // A cancel may go on: nobody wants that run. Calls end on their own.
-            Phase::Clearing(_) | Phase::Calling(_) => {}
-        }
-    }
-
-    pub(super) fn abort_sign_in(&mut self, sign_in: &SignIn) {
-        if let SignIn::Server(exchange) = sign_in {
-            self.out.abort(exchange.fetch);
+            // A cancel may go on: nobody wants that run. Calls end on their own, and others
+            // may wait for the credentials too.
+            Phase::Clearing(_) | Phase::Calling(_) | Phase::SignIn => {}
         }
     }
 
@@ -179,7 +152,7 @@ impl Session {
                 self.give_up(turn, ErrorInfo::new(ErrorCode::Network, message), now);
             }
             Phase::Clearing(_) => self.post(turn, now),
-            Phase::SignIn(_) => self.end_turn(turn, Ending::failed(fault::timed_out()), now),
+            Phase::SignIn => self.go_on(turn, phase),
         }
     }
 

@@ -1,12 +1,10 @@
 //! What the page gives the agent besides messages: situational awareness,
 //! pass-through parameters and its tools. They outlive a conversation.
 
-use super::exchange::{Arrival, Exchange};
-use super::fault;
+use super::inquiry::Subject;
 use super::offer::{self, Offered};
-use super::request::Request;
 use super::state::{Phase, State};
-use super::{DomEvent, FetchId, PageTool, Protocol, Refused, Session};
+use super::{DomEvent, PageTool, Protocol, Refused, Session};
 use crate::Millis;
 use crate::awareness;
 use crate::error::{ErrorCode, ErrorInfo};
@@ -22,14 +20,6 @@ pub(super) struct Channels {
     tools: Vec<PageTool>,
     /// Keys were set that no run went out with; looked at where none can leave the page.
     unchecked: bool,
-}
-
-/// New pass-through parameters on their way to a run.
-pub(super) struct Update {
-    exchange: Exchange,
-    run_id: String,
-    /// They have changed again.
-    again: bool,
 }
 
 impl Channels {
@@ -71,7 +61,7 @@ impl Channels {
 
     /// What goes to the runtime: everything but the keys that name one of the page's
     /// own tools.
-    fn leaving(&self) -> Object {
+    pub(super) fn leaving(&self) -> Object {
         self.passthrough.split(|key| self.is_targeted(key)).1.to_wire()
     }
 
@@ -177,68 +167,26 @@ impl Session {
 
     /// Sends a run today's pass-through parameters.
     pub(super) fn update_run(&mut self, run_id: String, now: Millis) {
-        if let Some(update) = &mut self.update {
-            update.again = true;
+        if let Some(again) = self.update_under_way() {
+            *again = true;
             return;
         }
-        let values = self.channels.leaving();
-        let request = Request::passthrough(&self.config, self.token.as_ref(), &run_id, values);
-        let exchange = Exchange::new(self.out.fetch(request), now.saturating_add(self.config.timing.request));
-        self.update = Some(Update { exchange, run_id, again: false });
-    }
-
-    /// Takes what comes for the update; whether it was for it.
-    pub(super) fn update_arrival(&mut self, fetch: FetchId, arrival: &Arrival<'_>, now: Millis) -> bool {
-        let Some(mut update) = self.update.take_if(|update| update.exchange.fetch == fetch) else {
-            return false;
-        };
-        match update.exchange.take(arrival.clone()) {
-            None => self.update = Some(update),
-            Some(result) => {
-                let exchange = &update.exchange;
-                let error = match result {
-                    Err(failure) => Some(fault::unreachable(&failure)),
-                    Ok(()) if (200..300).contains(&exchange.status) => None,
-                    Ok(()) => Some(fault::refused(exchange.status, &exchange.content_type, &exchange.body)),
-                };
-                self.updated(&update, error, now);
-            }
-        }
-        true
+        self.inquire(Subject::Update { run_id, again: false }, self.config.timing.request, now);
     }
 
     /// An update is over. Of a run that has ended meanwhile nothing needs to be said.
-    fn updated(&mut self, update: &Update, error: Option<ErrorInfo>, now: Millis) {
+    pub(super) fn updated(&mut self, told: &str, again: bool, error: Option<ErrorInfo>, now: Millis) {
         let State::Running(running) = &self.state else { return };
         let run_id = &running.turn.run_id;
         let streams = matches!(running.phase, Phase::Streaming { .. });
-        if streams && update.again {
+        if streams && again {
             let run_id = run_id.clone();
             self.update_run(run_id, now);
         } else if streams
-            && *run_id == update.run_id
+            && *run_id == told
             && let Some(error) = error
         {
             self.out.event(DomEvent::Error(error));
-        }
-    }
-
-    /// When the update has taken too long.
-    pub(super) fn update_deadline(&self) -> Option<Millis> {
-        self.update.as_ref().map(|update| update.exchange.until)
-    }
-
-    pub(super) fn update_timed_out(&mut self, now: Millis) {
-        if let Some(update) = self.update.take_if(|update| update.exchange.until <= now) {
-            self.out.abort(update.exchange.fetch);
-            self.updated(&update, Some(fault::timed_out()), now);
-        }
-    }
-
-    /// Drops the update: its run is of no interest any more.
-    pub(super) fn abort_update(&mut self) {
-        if let Some(update) = self.update.take() {
-            self.out.abort(update.exchange.fetch);
         }
     }
 }

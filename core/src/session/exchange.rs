@@ -1,14 +1,15 @@
 //! A request whose answer is not a stream, or not yet known to be one: its body is
 //! collected, within bounds and until a deadline.
 
-use super::{FetchFailure, FetchId};
+use super::{FetchFailure, FetchId, fault};
 use crate::Millis;
+use crate::error::ErrorInfo;
 use crate::json::cut;
 
 /// More of an answer that is no stream is not kept, in bytes.
 const BODY_LIMIT: usize = 64 * 1024;
 
-/// The same for a conversation.
+/// The same for what the server knows of conversations.
 pub(super) const CONVERSATION_LIMIT: usize = 32 * 1024 * 1024;
 
 /// What came for a request.
@@ -30,11 +31,21 @@ pub(super) struct Exchange {
     pub(super) body: Vec<u8>,
     /// How much of the body is kept.
     pub(super) limit: usize,
+    /// Which of the session's tokens it went out with.
+    pub(super) token: u32,
 }
 
 impl Exchange {
     pub(super) fn new(fetch: FetchId, until: Millis) -> Exchange {
-        Exchange { fetch, until, status: 0, content_type: String::new(), body: Vec::new(), limit: BODY_LIMIT }
+        Exchange {
+            fetch,
+            until,
+            status: 0,
+            content_type: String::new(),
+            body: Vec::new(),
+            limit: BODY_LIMIT,
+            token: 0,
+        }
     }
 
     /// Takes what came; gives how it ended when it did.
@@ -53,6 +64,11 @@ impl Exchange {
             Arrival::End(result) => return Some(result),
         }
         None
+    }
+
+    /// What went wrong, by what came.
+    pub(super) fn refusal(&self) -> ErrorInfo {
+        fault::refused(self.status, &self.content_type, &self.body)
     }
 
     /// Whether the answer turns out to be an event stream.

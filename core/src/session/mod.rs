@@ -11,11 +11,13 @@ mod board;
 mod call;
 mod channels;
 mod config;
+mod credentials;
 mod end;
 mod events;
 mod exchange;
 mod fault;
 mod input;
+mod inquiry;
 mod offer;
 mod open;
 mod outbox;
@@ -48,8 +50,10 @@ pub use tool::{Confirm, PageTool, TOOL_TIMEOUT, ToolRun, ToolRunId};
 
 use std::fmt;
 
-use self::channels::{Channels, Update};
+use self::channels::Channels;
+use self::credentials::Renewal;
 use self::exchange::Arrival;
+use self::inquiry::Inquiry;
 use self::outbox::Outbox;
 use self::queue::Kept;
 use self::state::State;
@@ -67,9 +71,12 @@ pub struct Session {
     config: Config,
     token: Option<Token>,
     anonymous_key: Option<String>,
+    renewal: Renewal,
     state: State,
     channels: Channels,
-    update: Option<Update>,
+    inquiries: Vec<Inquiry>,
+    /// The run whose cancel was refused for its credentials.
+    recancel: Option<String>,
     /// Calls of page tools so far.
     tool_runs: u32,
     /// Messages that wait for a turn, oldest first.
@@ -97,9 +104,11 @@ impl Session {
             config: Config::default(),
             token: None,
             anonymous_key: None,
+            renewal: Renewal::default(),
             state: State::Unconfigured,
             channels: Channels::default(),
-            update: None,
+            inquiries: Vec::new(),
+            recancel: None,
             tool_runs: 0,
             kept: Vec::new(),
             transcript: Transcript::default(),
@@ -194,12 +203,10 @@ impl Session {
             }
             return;
         }
-        if self.update_arrival(fetch, &arrival, now) {
+        if self.sign_in_arrival(fetch, &arrival, now) || self.inquiry_arrival(fetch, &arrival, now) {
             return;
         }
         match std::mem::replace(&mut self.state, State::Idle) {
-            State::Starting(starting) => self.starting_arrival(starting, fetch, arrival, now),
-            State::Opening(opening) => self.opening_arrival(opening, fetch, arrival, now),
             State::Running(running) => self.running_arrival(*running, fetch, arrival, now),
             State::Stopping(stopping) => self.stopping_arrival(stopping, fetch, arrival, now),
             other => self.state = other,

@@ -1,15 +1,13 @@
 //! The conversation of an earlier page load: shown again, and its turn carried on if
 //! it waits for a page that is gone.
 
-use super::exchange::{Arrival, CONVERSATION_LIMIT, Exchange};
 use super::fault;
-use super::request::Request;
-use super::state::{Attempt, Opening, OpeningStage, Starting, State};
-use super::{DomEvent, FetchFailure, FetchId, Output, Protocol, Session};
+use super::inquiry::{Reply, Subject};
+use super::state::{Attempt, Opening, OpeningStage, State};
+use super::{DomEvent, Output, Protocol, Session};
 use crate::Millis;
-use crate::error::ErrorInfo;
 use crate::event::ChatMessage;
-use crate::json::{self, Value};
+use crate::json::Value;
 use crate::view::Notice;
 
 /// Messages that are shown; of more, the newest.
@@ -27,13 +25,9 @@ impl Session {
                 self.announce(None);
                 self.ready(now);
             }
-            Some(id) => {
-                let request = Request::conversation(&self.config, self.token.as_ref(), &id);
-                let fetch = self.out.fetch(request);
-                let mut exchange = Exchange::new(fetch, now.saturating_add(self.config.timing.request));
-                exchange.limit = CONVERSATION_LIMIT;
-                let stage = OpeningStage::Reading(exchange);
-                self.state = State::Opening(Box::new(Opening { stage, attempt }));
+            Some(_) => {
+                self.state = State::Opening(Box::new(Opening { stage: OpeningStage::Reading, attempt }));
+                self.inquire(Subject::Opening, self.config.timing.history, now);
             }
         }
     }
@@ -48,48 +42,24 @@ impl Session {
         self.out.event(DomEvent::Conversation { detail });
     }
 
-    pub(super) fn opening_arrival(
-        &mut self,
-        mut opening: Box<Opening>,
-        fetch: FetchId,
-        arrival: Arrival<'_>,
-        now: Millis,
-    ) {
-        if let OpeningStage::Reading(exchange) = &mut opening.stage
-            && exchange.fetch == fetch
-            && let Some(result) = exchange.take(arrival)
-        {
-            return self.conversation_read(exchange, result, opening.attempt, now);
-        }
-        self.state = State::Opening(opening);
-    }
-
-    fn conversation_read(
-        &mut self,
-        exchange: &Exchange,
-        result: Result<(), FetchFailure>,
-        attempt: Attempt,
-        now: Millis,
-    ) {
-        if let Err(failure) = result {
-            return self.start_failed(fault::unreachable(&failure), attempt, now);
-        }
-        let may_renew = self.token.is_some() && !attempt.renewed;
-        match exchange.status {
-            401 if may_renew => {
-                let sign_in = self.sign_in(true, now);
-                let attempt = Attempt { renewed: true, ..attempt };
-                self.state = State::Starting(Box::new(Starting { sign_in, attempt }));
+    /// The conversation to begin with was read, or cannot be.
+    pub(super) fn conversation_read(&mut self, reply: Reply, now: Millis) {
+        let attempt = match std::mem::take(&mut self.state) {
+            State::Opening(opening) => opening.attempt,
+            other => {
+                self.state = other;
+                return;
             }
-            401 | 408 | 429 => self.start_failed(refused(exchange), attempt, now),
-            400..500 => self.discard(now),
-            _ => {
-                let body = json::parse(&json::lossy(&exchange.body)).unwrap_or_default();
-                match body.get("messages").and_then(Value::as_array) {
-                    Some(messages) if exchange.status == 200 => self.opened(messages, &body, now),
-                    _ => self.start_failed(refused(exchange), attempt, now),
-                }
+        };
+        match reply.result {
+            Ok(body) => match body.get("messages").and_then(Value::as_array) {
+                Some(messages) => self.opened(messages, &body, now),
+                None => self.start_failed(fault::not_the_protocol("application/json", ""), attempt, now),
+            },
+            Err(_) if (400..500).contains(&reply.status) && !matches!(reply.status, 401 | 408 | 429) => {
+                self.discard(now);
             }
+            Err(error) => self.start_failed(error, attempt, now),
         }
     }
 
@@ -141,7 +111,7 @@ impl Session {
                     self.begin_orphaned(calls, now);
                 }
                 OpeningStage::Owner { .. } => self.wait_for_owner(now),
-                OpeningStage::Reading(_) => self.state = State::Opening(opening),
+                OpeningStage::Reading => self.state = State::Opening(opening),
             },
             other => self.state = other,
         }
@@ -154,17 +124,11 @@ impl Session {
         self.out.notice(Some(Notice { error: false, text: text.to_owned(), action: None }));
     }
 
-    pub(super) fn opening_timed_out(&mut self, opening: Opening, now: Millis) {
+    /// Whether the page is gone was not to be found out in time.
+    pub(super) fn opening_timed_out(&mut self, opening: Box<Opening>, now: Millis) {
         match opening.stage {
-            OpeningStage::Reading(exchange) => {
-                self.out.abort(exchange.fetch);
-                self.start_failed(fault::timed_out(), opening.attempt, now);
-            }
             OpeningStage::Owner { .. } => self.wait_for_owner(now),
+            OpeningStage::Reading => self.state = State::Opening(opening),
         }
     }
-}
-
-fn refused(exchange: &Exchange) -> ErrorInfo {
-    fault::refused(exchange.status, &exchange.content_type, &exchange.body)
 }

@@ -32,44 +32,33 @@ impl Request {
     }
 
     /// The run, at the runtime or at exactly `server`.
-    pub(super) fn run(config: &Config, token: Option<&Token>, body: String) -> Request {
+    pub(super) fn run(config: &Config, body: String) -> Request {
         let url = match config.protocol {
             super::Protocol::Mindset => url(config, &["v1", "agents", &config.agent_uid, "runs"]),
             super::Protocol::AgUi => config.server.clone(),
         };
-        let mut request = Request::json(FetchPurpose::Run, url, body).authorized(token);
+        let mut request = Request::json(FetchPurpose::Run, url, body);
         request.headers.push(("Accept", "text/event-stream".to_owned()));
         request
     }
 
-    /// `POST {server}/v1/runs/{runId}/cancel`.
-    pub(super) fn cancel(config: &Config, token: Option<&Token>, run_id: &str) -> Request {
-        Request::empty(FetchPurpose::Cancel, "POST", url(config, &["v1", "runs", run_id, "cancel"]))
-            .authorized(token)
-    }
-
-    /// `GET {server}/v1/conversations/{id}`.
-    pub(super) fn conversation(config: &Config, token: Option<&Token>, id: &str) -> Request {
-        Request::empty(FetchPurpose::Conversation, "GET", url(config, &["v1", "conversations", id]))
-            .authorized(token)
-    }
-
-    /// `PUT {server}/v1/runs/{runId}/passthrough-params`.
-    pub(super) fn passthrough(
+    /// `{method} {server}/v1/{place}`.
+    pub(super) fn api(
         config: &Config,
-        token: Option<&Token>,
-        run_id: &str,
-        values: Object,
+        purpose: FetchPurpose,
+        method: &'static str,
+        place: &[&str],
     ) -> Request {
-        let url = url(config, &["v1", "runs", run_id, "passthrough-params"]);
-        let body = crate::object! { "passthroughParams": values };
-        let mut request = Request::json(FetchPurpose::Passthrough, url, body.text()).authorized(token);
-        request.method = "PUT";
-        request
+        let mut url = url(config, &["v1"]);
+        append(&mut url, place);
+        Request { purpose, method, url, headers: Vec::new(), body: None }
     }
 
-    fn empty(purpose: FetchPurpose, method: &'static str, url: String) -> Request {
-        Request { purpose, method, url, headers: Vec::new(), body: None }
+    /// The same with a JSON body.
+    pub(super) fn with_body(mut self, body: &Object) -> Request {
+        self.headers.push(("Content-Type", "application/json".to_owned()));
+        self.body = Some(body.text());
+        self
     }
 
     fn json(purpose: FetchPurpose, url: String, body: String) -> Request {
@@ -77,7 +66,7 @@ impl Request {
         Request { purpose, method: "POST", url, headers, body: Some(body) }
     }
 
-    fn authorized(mut self, token: Option<&Token>) -> Request {
+    pub(super) fn authorized(mut self, token: Option<&Token>) -> Request {
         if let Some(token) = token {
             self.headers.push(("Authorization", token.bearer()));
         }
@@ -106,11 +95,15 @@ fn url(config: &Config, segments: &[&str]) -> String {
     while url.ends_with('/') {
         url.pop();
     }
+    append(&mut url, segments);
+    url
+}
+
+fn append(url: &mut String, segments: &[&str]) {
     for segment in segments {
         url.push('/');
-        percent_encode(&mut url, segment);
+        percent_encode(url, segment);
     }
-    url
 }
 
 /// Appends `text` as one path segment: everything but RFC 3986's unreserved
@@ -145,7 +138,7 @@ mod tests {
         ] {
             let config =
                 Config { server: "https://h/".into(), agent_uid: agent_uid.into(), ..Config::default() };
-            let request = Request::run(&config, None, String::new()).with_id(FetchId(1));
+            let request = Request::run(&config, String::new()).with_id(FetchId(1));
             assert_eq!(request.url, ["https://h/v1/agents/", segment, "/runs"].concat());
         }
     }

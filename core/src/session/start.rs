@@ -1,14 +1,10 @@
-//! Start-up: credentials, and another try when the server cannot be reached.
+//! Start-up, and another try when the server cannot be reached.
 
-use super::exchange::{Arrival, Exchange};
-use super::fault;
-use super::request::Request;
-use super::state::{Attempt, OpeningStage, Phase, SignIn, StartFailed, Starting, State};
+use super::state::{Attempt, Phase, StartFailed, State};
 use super::transcript::Transcript;
-use super::{Config, DomEvent, FetchId, Output, Protocol, Session, Token};
+use super::{Config, DomEvent, Protocol, Session};
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
-use crate::json;
 use crate::view::{Activity, Notice, NoticeAction};
 
 impl Session {
@@ -17,7 +13,7 @@ impl Session {
         if !matches!(self.state, State::Unconfigured) {
             self.leave();
         }
-        self.token = None;
+        self.forget_credentials();
         self.anonymous_key.clone_from(&config.anonymous_key);
         self.config = config;
         let attempt = self.first_attempt();
@@ -28,30 +24,13 @@ impl Session {
         self.connect(attempt, now);
     }
 
-    /// Tries to start at once, if start-up has failed.
+    /// Does at once what waits for its next try.
     pub(super) fn handle_reconnect(&mut self, now: Millis) {
         if matches!(self.state, State::Failed(_)) {
             let attempt = self.first_attempt();
             self.connect(attempt, now);
         }
-    }
-
-    /// The page's answer to `NeedToken`.
-    pub(super) fn handle_token(&mut self, result: Result<Token, ErrorInfo>, now: Millis) {
-        match std::mem::replace(&mut self.state, State::Idle) {
-            State::Starting(starting) if matches!(starting.sign_in, SignIn::Page) => match result {
-                Ok(token) => {
-                    self.token = Some(token);
-                    self.open(starting.attempt, now);
-                }
-                Err(error) => self.start_failed(error, starting.attempt, now),
-            },
-            State::Running(running) if matches!(running.phase, Phase::SignIn(SignIn::Page)) => {
-                let result = result.map(|token| self.token = Some(token));
-                self.credentials_renewed(running.turn, result, now);
-            }
-            other => self.state = other,
-        }
+        self.hurry_credentials(now);
     }
 
     /// Tries to start.
@@ -63,65 +42,8 @@ impl Session {
         if self.config.protocol == Protocol::AgUi && !self.config.page_auth {
             return self.open(attempt, now);
         }
-        let sign_in = self.sign_in(false, now);
-        self.state = State::Starting(Box::new(Starting { sign_in, attempt }));
-    }
-
-    /// Asks for credentials; `fresh` means that those at hand were refused.
-    pub(super) fn sign_in(&mut self, fresh: bool, now: Millis) -> SignIn {
-        if self.config.page_auth || self.config.protocol == Protocol::AgUi {
-            self.out.push(Output::NeedToken { fresh });
-            return SignIn::Page;
-        }
-        let request = Request::sign_in(&self.config, self.anonymous_key.as_deref());
-        let fetch = self.out.fetch(request);
-        SignIn::Server(Exchange::new(fetch, now.saturating_add(self.config.timing.request)))
-    }
-
-    pub(super) fn starting_arrival(
-        &mut self,
-        mut starting: Box<Starting>,
-        fetch: FetchId,
-        arrival: Arrival<'_>,
-        now: Millis,
-    ) {
-        if let SignIn::Server(exchange) = &mut starting.sign_in
-            && exchange.fetch == fetch
-            && let Some(result) = exchange.take(arrival)
-        {
-            let refused = exchange.status == 401 && self.anonymous_key.is_some();
-            return match self.signed_in(exchange, result) {
-                Ok(()) => self.open(starting.attempt, now),
-                // The key of an earlier page load may be too old: go on without it.
-                Err(_) if refused => {
-                    self.anonymous_key = None;
-                    self.connect(starting.attempt, now);
-                }
-                Err(error) => self.start_failed(error, starting.attempt, now),
-            };
-        }
-        self.state = State::Starting(starting);
-    }
-
-    /// Reads `{ authToken, anonymousKey }`.
-    pub(super) fn signed_in(
-        &mut self,
-        exchange: &Exchange,
-        result: Result<(), super::FetchFailure>,
-    ) -> Result<(), ErrorInfo> {
-        result.map_err(|failure| fault::unreachable(&failure))?;
-        let body = json::parse(&json::lossy(&exchange.body)).unwrap_or_default();
-        let token = body.str("authToken");
-        let Some(token) = token.filter(|_| (200..300).contains(&exchange.status)) else {
-            return Err(fault::refused(exchange.status, &exchange.content_type, &exchange.body));
-        };
-        self.token = Some(Token::new(token));
-        let key = body.str("anonymousKey");
-        if let Some(key) = key.filter(|key| self.anonymous_key.as_deref() != Some(key)) {
-            self.anonymous_key = Some(key.to_owned());
-            self.out.push(Output::StoreAnonymousKey(key.to_owned()));
-        }
-        Ok(())
+        self.state = State::Starting(attempt);
+        self.sign_in(false, now);
     }
 
     /// Start-up failed: tells it once, and tries again by itself if that can help.
@@ -130,8 +52,8 @@ impl Session {
         let next = Attempt {
             pause: attempt.pause.saturating_mul(2).min(timing.backoff_max),
             told: Some(error.code),
-            renewed: false,
         };
+        self.rest_credentials();
         let until = error.retryable.then(|| now.saturating_add(attempt.pause));
         self.state = State::Failed(Box::new(StartFailed { until, next }));
         if attempt.told != Some(error.code) {
@@ -147,7 +69,7 @@ impl Session {
 
     /// A first try, or one that somebody asked for.
     pub(super) fn first_attempt(&self) -> Attempt {
-        Attempt { pause: self.config.timing.backoff, told: None, renewed: false }
+        Attempt { pause: self.config.timing.backoff, told: None }
     }
 
     pub(super) fn ready(&mut self, now: Millis) {
@@ -160,17 +82,12 @@ impl Session {
         if let Some((fetch, _)) = self.ending.take() {
             self.out.abort(fetch);
         }
-        self.abort_update();
+        self.leave_inquiries();
+        self.recancel = None;
         let mut over = None;
         let mut calls = None;
         let mut ended = false;
         match std::mem::take(&mut self.state) {
-            State::Starting(starting) => self.abort_sign_in(&starting.sign_in),
-            State::Opening(opening) => {
-                if let OpeningStage::Reading(exchange) = opening.stage {
-                    self.out.abort(exchange.fetch);
-                }
-            }
             State::Running(running) => {
                 self.abort_phase(&running.phase);
                 over = Some(running.turn);

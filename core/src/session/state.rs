@@ -18,8 +18,8 @@ pub(super) enum State {
     #[default]
     Unconfigured,
     /// Start-up: credentials are on their way.
-    Starting(Box<Starting>),
-    /// Start-up: the conversation of an earlier page load is on its way.
+    Starting(Attempt),
+    /// A conversation is on its way, or on its way out.
     Opening(Box<Opening>),
     /// Start-up failed.
     Failed(Box<StartFailed>),
@@ -33,13 +33,7 @@ pub(super) enum State {
     Stopping(Box<Stopping>),
 }
 
-/// Start-up under way.
-pub(super) struct Starting {
-    pub(super) sign_in: SignIn,
-    pub(super) attempt: Attempt,
-}
-
-/// The conversation of an earlier page load is on its way.
+/// A conversation is on its way.
 pub(super) struct Opening {
     pub(super) stage: OpeningStage,
     pub(super) attempt: Attempt,
@@ -47,8 +41,8 @@ pub(super) struct Opening {
 
 /// How far it is.
 pub(super) enum OpeningStage {
-    /// The server was asked.
-    Reading(Exchange),
+    /// The server was asked for the one to begin with.
+    Reading,
     /// It is there, and has open calls: is the page gone that they wait for?
     Owner {
         /// The ids of the calls.
@@ -65,8 +59,6 @@ pub(super) struct Attempt {
     pub(super) pause: u64,
     /// The failure that was told last, so that each try does not tell it again.
     pub(super) told: Option<ErrorCode>,
-    /// Whether credentials were renewed already.
-    pub(super) renewed: bool,
 }
 
 /// Start-up failed.
@@ -74,14 +66,6 @@ pub(super) struct StartFailed {
     /// When it is tried again; `None` if only another call can help.
     pub(super) until: Option<Millis>,
     pub(super) next: Attempt,
-}
-
-/// Where new credentials come from.
-pub(super) enum SignIn {
-    /// The page was asked.
-    Page,
-    /// The server was asked.
-    Server(Exchange),
 }
 
 /// A turn that runs.
@@ -92,8 +76,8 @@ pub(super) struct Running {
 
 /// How far the current run of a turn is.
 pub(super) enum Phase {
-    /// The credentials were refused; new ones are on their way.
-    SignIn(SignIn),
+    /// The credentials were refused; the run is posted again with new ones.
+    SignIn,
     /// Posted; the answer is not there, or is no stream.
     Posted(Exchange),
     /// An earlier run, given up here, keeps the conversation busy: its cancel is on

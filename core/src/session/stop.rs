@@ -7,7 +7,7 @@ use super::exchange::Arrival;
 use super::request::Request;
 use super::state::{Phase, Running, State, Stopping, Turn};
 use super::stream::Stream;
-use super::{FetchId, Protocol, Session};
+use super::{FetchId, FetchPurpose, Protocol, Session};
 use crate::Millis;
 use crate::view::Activity;
 
@@ -72,7 +72,8 @@ impl Session {
 
     /// Asks the server to end a run.
     pub(super) fn cancel(&mut self, run_id: &str) -> FetchId {
-        self.out.fetch(Request::cancel(&self.config, self.token.as_ref(), run_id))
+        let request = Request::api(&self.config, FetchPurpose::Cancel, "POST", &["runs", run_id, "cancel"]);
+        self.exchange(request, 0).fetch
     }
 
     pub(super) fn stopping_arrival(
@@ -86,6 +87,11 @@ impl Session {
             if let Arrival::Head { status, .. } = arrival {
                 // A run that has not started yet cannot be found.
                 stopping.again = status == 404 && !stopping.turn.started;
+                if status == 401 && self.can_renew() && self.recancel.is_none() {
+                    self.recancel = Some(stopping.turn.run_id.clone());
+                    self.state = State::Stopping(stopping);
+                    return self.renew(self.renewal.count, now);
+                }
             }
         } else if stopping.fetch == fetch && self.read_to_end(&mut stopping, arrival, now) {
             return self.end_turn(stopping.turn, Ending::Stopped { effects: Vec::new() }, now);

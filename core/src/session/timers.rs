@@ -3,33 +3,32 @@
 use super::Session;
 use super::call::Stage;
 use super::end::Ending;
-use super::fault;
-use super::state::{OpeningStage, Phase, SignIn, State};
+use super::state::{OpeningStage, Phase, State};
 use super::step::Step;
 use crate::Millis;
 
 impl Session {
     pub(super) fn next_deadline(&self) -> Option<Millis> {
         let ending = self.ending.map(|(_, until)| until);
-        earlier(earlier(ending, self.state_deadline()), self.update_deadline())
+        let due = earlier(self.inquiry_deadline(), self.renewal_deadline());
+        earlier(earlier(ending, self.state_deadline()), due)
     }
 
     fn state_deadline(&self) -> Option<Millis> {
         match &self.state {
-            State::Starting(starting) => sign_in_deadline(&starting.sign_in),
-            State::Opening(opening) => Some(match &opening.stage {
-                OpeningStage::Reading(exchange) => exchange.until,
-                OpeningStage::Owner { until, .. } => *until,
-            }),
+            State::Opening(opening) => match &opening.stage {
+                OpeningStage::Reading => None,
+                OpeningStage::Owner { until, .. } => Some(*until),
+            },
             State::Failed(failed) => failed.until,
             State::Running(running) => match &running.phase {
-                Phase::SignIn(sign_in) => sign_in_deadline(sign_in),
+                Phase::SignIn => None,
                 Phase::Posted(exchange) | Phase::Clearing(exchange) => Some(exchange.until),
                 Phase::Streaming { until, .. } => Some(*until),
                 Phase::Calling(step) => step_deadline(step),
             },
             State::Stopping(stopping) => Some(stopping.until),
-            State::Unconfigured | State::Resting | State::Idle => None,
+            State::Unconfigured | State::Starting(_) | State::Resting | State::Idle => None,
         }
     }
 
@@ -37,16 +36,13 @@ impl Session {
         if let Some((fetch, _)) = self.ending.take_if(|(_, until)| *until <= now) {
             self.out.abort(fetch);
         }
-        self.update_timed_out(now);
+        self.inquiries_due(now);
+        self.renewal_due(now);
         if self.state_deadline().is_none_or(|until| until > now) {
             return;
         }
         match std::mem::replace(&mut self.state, State::Idle) {
-            State::Starting(starting) => {
-                self.abort_sign_in(&starting.sign_in);
-                self.start_failed(fault::timed_out(), starting.attempt, now);
-            }
-            State::Opening(opening) => self.opening_timed_out(*opening, now),
+            State::Opening(opening) => self.opening_timed_out(opening, now),
             State::Failed(failed) => self.connect(failed.next, now),
             State::Running(running) => self.phase_timed_out(*running, now),
             State::Stopping(stopping) => {
@@ -77,14 +73,5 @@ fn earlier(a: Option<Millis>, b: Option<Millis>) -> Option<Millis> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
-    }
-}
-
-/// A page may ask a person before it answers, so only a server is waited for with
-/// a deadline.
-fn sign_in_deadline(sign_in: &SignIn) -> Option<Millis> {
-    match sign_in {
-        SignIn::Server(exchange) => Some(exchange.until),
-        SignIn::Page => None,
     }
 }

@@ -2,7 +2,6 @@
 //! failed turn.
 
 use super::call::Answer;
-use super::exchange::Exchange;
 use super::queue::{self, Kept};
 use super::request::{self, Request};
 use super::state::{Phase, State, Turn};
@@ -89,8 +88,8 @@ impl Session {
         self.out.activity(Activity::Waiting);
         self.store_conversation();
         let body = self.run_input(&turn);
-        let fetch = self.out.fetch(Request::run(&self.config, self.token.as_ref(), body));
-        let phase = Phase::Posted(Exchange::new(fetch, now.saturating_add(self.config.timing.request)));
+        let until = now.saturating_add(self.config.timing.request);
+        let phase = Phase::Posted(self.exchange(Request::run(&self.config, body), until));
         self.go_on(turn, phase);
     }
 

@@ -275,16 +275,37 @@ fn the_page_renews_its_token() {
 }
 
 #[test]
-fn a_renewal_that_fails() {
+fn a_renewal_that_fails_is_tried_again() {
     let mut bench = Bench::ready();
     bench.send(1, "hi");
     bench.answer_json(401, "{}");
     bench.pass(30_000);
-    assert_eq!(bench.run_error().reason, Reason::Timeout);
-    bench.send(2, "hi");
-    bench.answer_json(401, "{}");
+    let (text, action) = bench.notice().unwrap();
+    assert!(text.contains("in time") && action == Some(NoticeAction::Reconnect));
+    bench.pass(1_000);
     bench.fail();
-    assert_eq!(bench.result().error.as_ref().map(|e| e.code), Some(ErrorCode::Network));
+    let before = bench.requests().len();
+    bench.pass(1_999);
+    assert_eq!(bench.requests().len(), before);
+    bench.input(Input::Reconnect);
+    bench.answer_json(200, r#"{"authToken":"t"}"#);
+    assert_eq!(bench.notice(), None);
+    bench.stream(HELLO);
+    assert_eq!(bench.results().len(), 1);
+    assert_eq!(bench.result().text.as_deref(), Some("Hello"));
+}
+
+#[test]
+fn a_renewal_that_fails_for_long() {
+    let mut bench = Bench::ready();
+    bench.send(1, "hi");
+    bench.answer_json(401, "{}");
+    while bench.results().is_empty() {
+        bench.fail();
+        bench.settle_down();
+    }
+    assert!((300_000..=331_000).contains(&(bench.now - T0)), "the first try after five minutes");
+    failed(&mut bench, Reason::Timeout, ErrorCode::Timeout);
 }
 
 #[test]
