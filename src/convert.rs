@@ -2,7 +2,7 @@
 //! JSON text and is read there by the browser itself, so it is plain objects and
 //! arrays, never a `Map`.
 
-use mindset_core::json::{Object, Value};
+use mindset_core::json::Value;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(module = "/src/convert.js")]
@@ -20,19 +20,14 @@ extern "C" {
     pub(crate) fn member(value: &JsValue, key: &str) -> JsValue;
 }
 
-/// A plain object.
-pub(crate) fn plain(object: &Object) -> JsValue {
-    to_value(&object.text(), false)
+/// A plain value.
+pub(crate) fn plain(value: &Value) -> JsValue {
+    to_value(&value.text(), false)
 }
 
-/// A plain object, frozen all the way down.
-pub(crate) fn frozen(object: &Object) -> JsValue {
-    to_value(&object.text(), true)
-}
-
-/// A plain list.
-pub(crate) fn list(items: &Value) -> JsValue {
-    to_value(&items.text(), false)
+/// A plain value, frozen all the way down.
+pub(crate) fn frozen(value: &Value) -> JsValue {
+    to_value(&value.text(), true)
 }
 
 /// The member `key` if it is a string.
@@ -51,7 +46,7 @@ mod tests {
     fn plain_json_with_every_member() {
         let text = r#"{"a":{"b":[1,null,{}]},"__proto__":{"x":1},"constructor":"c","none":null}"#;
         let value = mindset_core::json::parse(text).unwrap();
-        let object = plain(value.as_object().unwrap());
+        let object = plain(&value);
         let back = js_sys::JSON::stringify(&object).unwrap().as_string().unwrap();
         assert_eq!(back, text);
     }

@@ -12,25 +12,30 @@ use std::rc::Rc;
 use js_sys::{Date, Function};
 use mindset_core::Millis;
 use mindset_core::error::ErrorInfo;
-use mindset_core::session::{Config, Input, Output, Refused, SendId, Session, Token};
+use mindset_core::json::Value;
+use mindset_core::session::{
+    Ask, AskId, Config, DomEvent, Input, Output, Protocol, Refused, SendId, Session, Token,
+};
 use mindset_core::view::Patch;
 use wasm_bindgen::prelude::*;
-use web_sys::HtmlElement;
 
-use crate::convert;
 use crate::dom::View;
 use crate::effects::fetch::{self, Fetches};
-use crate::effects::storage::{self, Place};
+use crate::effects::promise::Promises;
+use crate::effects::storage::Place;
 use crate::effects::timer::Timer;
 use crate::effects::tool::{self, Tools};
+use crate::effects::watch::Surroundings;
 use crate::effects::{event, owner};
+use crate::host::Host;
 use crate::page;
 use crate::pattern::Patterns;
+use crate::{convert, error};
 
-/// One element's session and everything its effects need.
+/// One session and everything its effects need.
 pub(crate) struct Driver {
-    /// The element.
-    pub(crate) host: HtmlElement,
+    /// Whose session it is.
+    pub(crate) host: Host,
     /// Requests under way.
     pub(crate) fetches: Fetches,
     /// What is drawn.
@@ -43,18 +48,19 @@ pub(crate) struct Driver {
     session: RefCell<Session>,
     draining: Cell<bool>,
     ended: Cell<bool>,
+    /// Start-up has come to its end once.
+    ready: Cell<bool>,
     timer: Timer,
     /// Waits for the page's session to say which agent it is for.
     held: RefCell<Option<Config>>,
     place: RefCell<Place>,
-    next_send: Cell<u32>,
-    sends: RefCell<Vec<(SendId, Function)>>,
-    stops: RefCell<Vec<Function>>,
+    promises: Promises,
+    surroundings: Surroundings,
 }
 
 impl Driver {
     /// A driver whose session waits for its configuration.
-    pub(crate) fn new(host: HtmlElement, tools: Tools) -> Rc<Driver> {
+    pub(crate) fn new(host: Host, tools: Tools) -> Rc<Driver> {
         Rc::new(Driver {
             host,
             tools,
@@ -65,12 +71,12 @@ impl Driver {
             session: RefCell::new(Session::new(Box::new(page::random_id), Box::new(Patterns))),
             draining: Cell::new(false),
             ended: Cell::new(false),
+            ready: Cell::new(false),
             timer: Timer::default(),
             held: RefCell::new(None),
             place: RefCell::default(),
-            next_send: Cell::new(0),
-            sends: RefCell::default(),
-            stops: RefCell::default(),
+            promises: Promises::default(),
+            surroundings: Surroundings::default(),
         })
     }
 
@@ -81,18 +87,12 @@ impl Driver {
             let driver = Rc::downgrade(self);
             tell(move |name, value| {
                 driver.upgrade().is_some_and(|driver| match name.as_str() {
-                    "tick" => {
-                        driver.tick();
-                        true
-                    }
-                    "ran" => {
-                        tool::ran(&driver, &value);
-                        true
-                    }
-                    "owner" => {
-                        driver.feed(Input::Owner { gone: value.is_truthy() });
-                        true
-                    }
+                    "tick" => driver.tick(),
+                    "ran" => tool::ran(&driver, &value),
+                    "owner" => driver.feed(Input::Owner { gone: value.is_truthy() }),
+                    "online" => driver.feed(Input::Online(value.is_truthy())),
+                    "wake" => driver.feed(Input::Wake),
+                    "changed" => driver.feed(Input::Changed),
                     _ => driver.view.told(&driver, &name, value.as_string().as_deref().unwrap_or_default()),
                 })
             })
@@ -112,44 +112,58 @@ impl Driver {
         Ok(())
     }
 
-    /// [`step`](Self::step) for inputs that no session refuses.
-    pub(crate) fn feed(self: &Rc<Driver>, input: Input<'_>) {
+    /// [`step`](Self::step) for inputs that no session refuses; true.
+    pub(crate) fn feed(self: &Rc<Driver>, input: Input<'_>) -> bool {
         // Only calls of the page are refused; an effect's answer has no caller.
         let _ = self.step(input);
+        true
     }
 
-    /// Starts, or starts again with another configuration.
-    pub(crate) fn start(self: &Rc<Driver>, mut config: Config) {
+    /// Starts, or starts again with another configuration; if the page's session is to say
+    /// which agent this is, as soon as it has.
+    pub(crate) fn begin(self: &Rc<Driver>, config: Config) {
+        self.surroundings.begin(self.tell());
+        let is_named = !config.agent_uid.is_empty() || !config.page_auth;
+        match self.host.init() {
+            Some(init) if init.is_session && !is_named && config.protocol == Protocol::Mindset => {
+                self.held.replace(Some(config));
+                page::need_token(self, false);
+            }
+            _ => self.start(config),
+        }
+    }
+
+    fn start(self: &Rc<Driver>, mut config: Config) {
         self.held.take();
         // The place before is free first.
         self.place.take();
-        let place = Place::take(&config);
-        config.anonymous_key = storage::read(&place.key);
-        config.conversation_id = storage::read(&place.conversation);
+        let place = Place::take(&config, self.host.element().is_some());
+        config.anonymous_key = place.anonymous_key();
+        // What the page names goes before what this tab had.
+        config.conversation_id = config.conversation_id.or_else(|| place.last_conversation());
         self.place.replace(place);
         self.feed(Input::Start(config));
-    }
-
-    /// Starts when the page's session has said which agent it is for.
-    pub(crate) fn start_when_named(self: &Rc<Driver>, config: Config) {
-        self.held.replace(Some(config));
-        page::need_token(self, false);
     }
 
     /// The page handed out a token, or could not.
     pub(crate) fn take_token(self: &Rc<Driver>, result: Result<Token, ErrorInfo>, generation: u32) {
         self.token_seen.set(generation);
-        let Some(mut config) = self.held.take() else { return self.feed(Input::Token(result)) };
+        let Some(mut config) = self.held.take() else {
+            self.feed(Input::Token(result));
+            return;
+        };
         match result {
             Ok(_) => {
-                config.agent_uid = page::session_agent().unwrap_or_default();
+                let named = self.host.init().and_then(|init| init.session_agent());
+                config.agent_uid = named.unwrap_or_default();
                 self.start(config);
             }
             Err(error) if !self.ended.get() => {
                 event::report(&self.host, &error);
                 if error.retryable {
                     let now = now();
-                    self.timer.arm(self.tell(), Some(now.saturating_add(config.timing.backoff_max)), now);
+                    let due = now.saturating_add(config.timing.backoff_max);
+                    self.timer.arm(self.tell(), Some(due), now, true);
                     self.held.replace(Some(config));
                 }
             }
@@ -169,31 +183,51 @@ impl Driver {
         settle: Option<Function>,
         input: impl FnOnce(SendId) -> Input<'a>,
     ) -> Result<(), Refused> {
-        let id = SendId(self.next_send.get());
-        self.next_send.set(id.0.wrapping_add(1));
-        if let Some(settle) = settle {
-            self.sends.borrow_mut().push((id, settle));
-        }
-        let result = self.step(input(id));
+        let id = self.promises.keep(settle);
+        let result = self.step(input(SendId(id)));
         if result.is_err() {
-            self.sends.borrow_mut().retain(|(kept, _)| *kept != id);
+            self.promises.take(id);
         }
         result
     }
 
-    fn tick(self: &Rc<Driver>) {
-        self.timer.fired();
+    /// Asks for something about conversations.
+    pub(crate) fn ask(self: &Rc<Driver>, settle: Option<Function>, ask: Ask) {
+        let id = self.promises.keep(settle);
+        if let Err(refused) = self.step(Input::Ask { id: AskId(id), ask }) {
+            self.promises.settle(id, &JsValue::UNDEFINED, &error::mindset_error(&refused));
+        }
+    }
+
+    fn tick(self: &Rc<Driver>) -> bool {
+        if self.timer.fired(now()) {
+            self.feed(Input::Wake);
+        }
         if self.held.borrow().is_some() {
             page::need_token(self, false);
-        } else {
-            self.feed(Input::Tick);
+            return true;
         }
+        self.feed(Input::Tick)
     }
 
     /// Ends the running turn; `settle` is called when no turn runs any more.
     pub(crate) fn stop(self: &Rc<Driver>, settle: Option<Function>) {
-        self.stops.borrow_mut().extend(settle);
+        self.promises.keep_stop(settle);
         self.feed(Input::Stop);
+    }
+
+    /// The conversation, once it is known.
+    pub(crate) fn conversation_id(&self) -> Option<String> {
+        self.session.borrow().conversation_id().map(str::to_owned)
+    }
+
+    /// The transcript as JSON, oldest first.
+    pub(crate) fn messages(&self) -> Vec<Value> {
+        let mut list = Vec::new();
+        for message in self.session.borrow().messages() {
+            list.push(message.to_json());
+        }
+        list
     }
 
     /// Whether a turn runs or a sent message waits for one.
@@ -206,7 +240,8 @@ impl Driver {
         self.session.borrow_mut().redraw()
     }
 
-    /// The element is gone: drops requests, timer and panel, settles what waits.
+    /// The element is gone, or the client was closed: drops requests, timer and panel,
+    /// settles what waits.
     pub(crate) fn end(&self) {
         if self.ended.replace(true) {
             return;
@@ -214,15 +249,10 @@ impl Driver {
         self.fetches.abort_all();
         tool::abort(&self.tools, None);
         self.timer.disarm();
+        self.surroundings.end();
         self.view.remove();
         self.place.take();
-        let gone = mindset_core::object! { "status": "aborted", "conversationId": "", "runId": "" };
-        for (_, settle) in self.sends.take() {
-            call(&settle, &convert::plain(&gone));
-        }
-        for settle in self.stops.take() {
-            call(&settle, &JsValue::UNDEFINED);
-        }
+        self.promises.end();
     }
 
     // Nothing in here may return early past the flag.
@@ -234,14 +264,14 @@ impl Driver {
             self.perform(output);
         }
         self.draining.set(false);
-        if !self.stops.borrow().is_empty() && !self.is_busy() {
-            for settle in self.stops.take() {
-                call(&settle, &JsValue::UNDEFINED);
-            }
+        let is_busy = self.is_busy();
+        if !is_busy {
+            self.promises.stopped();
         }
         if !self.ended.get() {
             let due = self.session.borrow().poll_timeout();
-            self.timer.arm(self.tell(), due, now());
+            let is_needed = is_busy || !self.ready.get() || self.promises.any();
+            self.timer.arm(self.tell(), due, now(), is_needed);
         }
     }
 
@@ -257,34 +287,43 @@ impl Driver {
             Output::NeedToken { fresh } => page::need_token(self, fresh),
             Output::Fetch(request) => fetch::start(self, &request),
             Output::Abort(id) => self.fetches.abort(id),
-            Output::Event(event) => event::dispatch(&self.host, &event),
+            Output::Event(event) => self.hear(&event),
             Output::Patch(patch) => self.view.apply(patch),
             Output::RunTool(run) => tool::start(self, &run, false),
             Output::AskTool(run) => tool::start(self, &run, true),
             Output::AbortTool(id) => tool::abort(&self.tools, Some(id)),
             Output::FindOwner(client_id) => owner::find(&client_id, self.tell()),
-            Output::StoreConversation(id) => {
-                storage::write(&self.place.borrow().conversation, id.as_deref());
+            Output::StoreConversation(id) => self.place.borrow().keep_conversation(id.as_deref()),
+            Output::StoreAnonymousKey(value) => self.place.borrow().keep_anonymous_key(&value),
+            Output::Tell(conversation) => {
+                let channel = self.place.borrow().channel(&conversation);
+                self.surroundings.tell(&channel);
             }
             Output::Settle { send, result } => {
-                let settle = {
-                    let mut sends = self.sends.borrow_mut();
-                    sends.iter().position(|(id, _)| *id == send).map(|at| sends.swap_remove(at).1)
-                };
-                if let Some(settle) = settle {
-                    call(&settle, &convert::plain(&result.to_json()));
-                }
+                let value = convert::plain(&Value::Object(result.to_json()));
+                self.promises.settle(send.0, &value, &JsValue::UNDEFINED);
             }
-            Output::StoreAnonymousKey(value) => storage::write(&self.place.borrow().key, Some(&value)),
-            // Nothing asks for them yet.
-            Output::Tell(_) | Output::Answer { .. } => {}
+            Output::Answer { id, result: Ok(value) } => {
+                self.promises.settle(id.0, &convert::plain(&value), &JsValue::UNDEFINED);
+            }
+            Output::Answer { id, result: Err(error) } => {
+                self.promises.settle(id.0, &JsValue::UNDEFINED, &error::mindset_error(&error));
+            }
         }
     }
-}
 
-fn call(function: &Function, argument: &JsValue) {
-    // A promise's own resolve function: it does not throw.
-    let _ = function.call1(&JsValue::UNDEFINED, argument);
+    fn hear(&self, event: &DomEvent) {
+        match event {
+            DomEvent::Idle { .. } => self.ready.set(true),
+            DomEvent::Conversation { detail } => {
+                let conversation = detail.str("conversationId").unwrap_or_default();
+                let channel = self.place.borrow().channel(conversation);
+                self.surroundings.follow(&channel);
+            }
+            _ => {}
+        }
+        event::dispatch(&self.host, event);
+    }
 }
 
 /// The adapter's clock.

@@ -1,10 +1,12 @@
-//! The SDK: `<mindset-agent>`, as a thin browser adapter over `mindset-core`.
+//! The SDK: `<mindset-agent>` and the UI-less client, as a thin adapter over
+//! `mindset-core` for pages, workers and Node.
 //!
 //! The core decides, this crate does: [`Agent`] is the handle that the custom
-//! element forwards to, `driver` moves one session, `effects` performs what it
+//! element and the client forward to, `driver` moves one session, `effects` performs what it
 //! asks for, `dom` draws. The element's class and the loader of this module are
 //! JavaScript (`src/element/*.js`) and hold no state of a conversation.
 
+mod chat;
 mod convert;
 mod dom;
 mod driver;
@@ -12,6 +14,7 @@ mod effects;
 mod element;
 mod error;
 mod guard;
+mod host;
 mod page;
 mod pattern;
 

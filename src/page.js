@@ -1,4 +1,5 @@
-// What the page hands over once, checked: the configuration of `init`, and tokens.
+// What the page hands over once, checked: the configurations of `init` and `createChat`, and
+// tokens.
 
 import { shape, thrown } from './convert.js';
 
@@ -23,7 +24,7 @@ export function origin(url) {
 /** An absolute HTTP URL without fragment, read relative to the page. A run URL stays as it is otherwise; the base URL of a runtime loses its trailing slash. */
 export function absolute(url, isRunUrl) {
   try {
-    const parsed = new URL(url, document.baseURI);
+    const parsed = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
     if (!/^https?:$/.test(parsed.protocol)) return undefined;
     parsed.hash = '';
     return isRunUrl ? parsed.href : parsed.href.replace(/\/+$/, '');
@@ -32,14 +33,17 @@ export function absolute(url, isRunUrl) {
   }
 }
 
-/** Checks what `init` was given; throws the sentence that says what is wrong. */
-export function readInit(config, defaultServer) {
-  if (typeof config !== 'object' || !config) {
-    throw `init takes an object such as { appUid: 'acme' }; it got ${shape(config)}`;
-  }
-  const option = (name, wanted, fits) => {
-    const value = config[name] ?? undefined;
-    if (value !== undefined && !fits(value)) throw `init's ${name} must be ${wanted}; it got ${shape(value)}`;
+/**
+ * Checks what `init` was given, or `createChat`, which `name` says; throws the sentence that
+ * says what is wrong.
+ */
+export function readInit(config, defaultServer, name = 'init') {
+  const isChat = name !== 'init';
+  const example = isChat ? "{ server, appUid: 'acme', agentUid: 'support' }" : "{ appUid: 'acme' }";
+  if (typeof config !== 'object' || !config) throw `${name} takes an object such as ${example}; it got ${shape(config)}`;
+  const option = (key, wanted, fits) => {
+    const value = config[key] ?? undefined;
+    if (value !== undefined && !fits(value)) throw `${name}'s ${key} must be ${wanted}; it got ${shape(value)}`;
     return value;
   };
   const text = (name) => option(name, 'a text', (value) => typeof value === 'string');
@@ -47,13 +51,13 @@ export function readInit(config, defaultServer) {
 
   const protocol = text('protocol') ?? 'mindset';
   const isAgUi = protocol === 'ag-ui';
-  if (!isAgUi && protocol !== 'mindset') throw "init's protocol is 'mindset' or 'ag-ui'";
+  if (!isAgUi && protocol !== 'mindset') throw `${name}'s protocol is 'mindset' or 'ag-ui'`;
   const appUid = text('appUid') ?? '';
-  if (!appUid && !isAgUi) throw "init needs appUid, the id of your application: init({ appUid: 'acme' })";
+  if (!appUid && !isAgUi) throw `${name} needs appUid, the id of your application: ${name}(${example})`;
   const given = text('server') ?? defaultServer;
-  if (given === undefined) throw 'init needs server, the URL of your runtime: a bundled script has no default';
+  if (given === undefined) throw `${name} needs server, the URL of your runtime: a bundled script has no default`;
   const server = absolute(given, isAgUi);
-  if (!server) throw "init's server is no http or https URL";
+  if (!server) throw `${name}'s server is no http or https URL`;
 
   const trusted = [server, ...(option('trustedServers', 'an array', Array.isArray) ?? [])].map((entry) => {
     const found = typeof entry === 'string' && origin(entry);
@@ -63,8 +67,11 @@ export function readInit(config, defaultServer) {
   const fetchAuthentication = callback('fetchAuthentication');
   const getSession = callback('getSession');
   if (fetchAuthentication && getSession) {
-    throw 'init got both fetchAuthentication and getSession: keep one, getSession is the newer';
+    throw `${name} got both fetchAuthentication and getSession: keep one, getSession is the newer`;
   }
+  const agentUid = isChat && text('agentUid')?.trim();
+  if (isChat && !agentUid && !isAgUi && !getSession) throw `${name} needs agentUid, the agent that answers: ${name}(${example})`;
+  if (isChat && (text('approvals') ?? 'ask') !== 'ask') throw `${name}'s approvals can only be 'ask'`;
   const timing = option('timing', 'numbers of milliseconds', (value) =>
     Object.values(value).every((millis) => millis === undefined || millis === null || millis >= 0),
   );
@@ -78,13 +85,24 @@ export function readInit(config, defaultServer) {
     isSession: Boolean(getSession),
     ask: getSession ?? fetchAuthentication,
     onError: callback('onError'),
+    agentUid,
+    conversationId: isChat && text('conversationId')?.trim(),
   };
+}
+
+/** When a token ends, in milliseconds, if it is a JWT that says so. */
+function endOf(token) {
+  try {
+    return JSON.parse(atob(token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/'))).exp * 1000;
+  } catch {
+    return 0;
+  }
 }
 
 /**
  * Asks the page for a token. `tell` hears `token` once: with the token, its end in milliseconds
- * since the epoch if that is known, and the session's agent; or with what went wrong, and
- * whether it is worth asking again.
+ * since the epoch if that is known, and the session's agent and conversation; or with what went
+ * wrong, and either the shape that came or that it is worth asking again.
  */
 export async function askToken(isSession, ask, tell) {
   const name = isSession ? 'getSession' : 'fetchAuthentication';
@@ -102,11 +120,18 @@ export async function askToken(isSession, ask, tell) {
   if (!/^[!-~]+$/.test(token) || /^[<{[]/.test(token)) {
     const wanted = isSession ? '{ token }' : 'a token, { token } or { authToken }';
     const got = shape(found ?? value).replace(/^a text$/, 'a text with characters that no header carries');
-    tell('token', { message: `${name} must give ${wanted}; it gave ${got}. Correct it in the page.` });
+    const received = got.replace(/^a value of type /, '');
+    tell('token', { message: `${name} must give ${wanted}; it gave ${got}. Correct it in the page.`, received });
     return;
   }
   // ISO 8601 or milliseconds.
   const end = value.expiresAt;
-  const expires = typeof end === 'number' ? end : Date.parse(text(end));
-  tell('token', { token, expires: expires > 0 ? expires : 0, agent: isSession ? text(value.agentUid)?.trim() : '' });
+  const expires = typeof end === 'number' ? end : Date.parse(text(end)) || endOf(token);
+  const session = isSession ? value : {};
+  tell('token', {
+    token,
+    expires: expires > 0 ? expires : 0,
+    agent: text(session.agentUid)?.trim(),
+    conversation: text(session.conversationId)?.trim(),
+  });
 }

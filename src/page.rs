@@ -7,10 +7,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mindset_core::json::concat;
-use mindset_core::session::{Config, Protocol, Timing};
+use mindset_core::session::{Protocol, Timing};
 use wasm_bindgen::prelude::*;
 
-pub(crate) use token::{need_token, session_agent};
+pub(crate) use token::need_token;
 
 use crate::convert;
 use crate::error::{self, invalid_config};
@@ -26,25 +26,22 @@ extern "C" {
     #[wasm_bindgen(js_name = absolute)]
     fn absolute_url(url: &str, is_run_url: bool) -> Option<String>;
 
-    #[wasm_bindgen(catch, js_name = readInit)]
-    fn read_init(config: &JsValue, default_server: Option<&str>) -> Result<JsValue, JsValue>;
 }
 
 thread_local! {
     static PAGE: RefCell<Page> = const {
-        RefCell::new(Page { default_server: None, init: None, tokens: token::Tokens::NONE })
+        RefCell::new(Page { default_server: None, init: None })
     };
     static CLIENT_ID: Cell<Option<String>> = const { Cell::new(None) };
 }
 
-/// The page's configuration, and what was learned under it.
+/// The page's configuration.
 struct Page {
     default_server: Option<String>,
     init: Option<Rc<Init>>,
-    tokens: token::Tokens,
 }
 
-/// A checked `init` configuration.
+/// A checked configuration: the page's, or a client's own.
 pub(crate) struct Init {
     /// Base URL of the runtime, or the run URL.
     pub(crate) server: String,
@@ -64,6 +61,8 @@ pub(crate) struct Init {
     ask: JsValue,
     /// The page's `onError`, or `undefined`.
     on_error: JsValue,
+    /// What was learned under it.
+    tokens: RefCell<token::Tokens>,
 }
 
 /// Called by the loader once per instance, before anything else: the class of the
@@ -78,19 +77,14 @@ pub fn install(error_class: &JsValue, default_server: Option<String>, client_id:
     self::client_id()
 }
 
-/// `window.mindset.init`.
+/// `window.mindset.init`, with what `readInit` gave.
 ///
 /// # Errors
-/// A `MindsetError` with `invalid-config` that names the option.
+/// A `MindsetError` with `invalid-config` if the page is configured otherwise.
 #[wasm_bindgen]
-pub fn init(config: &JsValue) -> Result<(), JsValue> {
+pub fn init(given: &JsValue) -> Result<(), JsValue> {
     let refuse = |message: String| Err(error::mindset_error(&invalid_config(message)));
-    // No borrow is alive here: the configuration may have getters.
-    let given = match read_init(config, default_server().as_deref()) {
-        Ok(given) => given,
-        Err(thrown) => return refuse(convert::thrown(&thrown)),
-    };
-    let new = Init::of(&given);
+    let new = Init::of(given);
     match configuration() {
         Some(old) if old.app_uid == new.app_uid && old.server == new.server => Ok(()),
         Some(old) => refuse(concat(&[
@@ -126,8 +120,8 @@ pub(crate) fn on_error(detail: &JsValue) {
 }
 
 impl Init {
-    // What `readInit` gives.
-    fn of(given: &JsValue) -> Init {
+    /// Of what `readInit` gives.
+    pub(crate) fn of(given: &JsValue) -> Init {
         let text = |name: &str| convert::text(given, name).unwrap_or_default();
         let is = |name: &str| convert::member(given, name).is_truthy();
         let mut timing = Timing::default();
@@ -138,6 +132,9 @@ impl Init {
             ("stop", &mut timing.stop),
             ("backoff", &mut timing.backoff),
             ("backoffMax", &mut timing.backoff_max),
+            ("history", &mut timing.history),
+            ("giveUp", &mut timing.give_up),
+            ("renew", &mut timing.renew),
         ] {
             if let Some(millis) = convert::member(&times, name).as_f64() {
                 *value = millis as u64;
@@ -153,22 +150,20 @@ impl Init {
             trusted: text("trusted"),
             ask: convert::member(given, "ask"),
             on_error: convert::member(given, "onError"),
+            tokens: RefCell::default(),
         }
+    }
+
+    /// Whether there are credentials at all.
+    pub(crate) fn hands_out(&self) -> bool {
+        !self.ask.is_undefined()
     }
 
     /// Whether the page's credentials may go to this server.
     pub(crate) fn trusts(&self, server: &str) -> bool {
-        !self.ask.is_undefined()
+        self.hands_out()
             && origin(server).is_some_and(|origin| self.trusted.split('\n').any(|one| one == origin))
     }
-}
-
-/// Whether the page's session is to say which agent this is.
-pub(crate) fn names_agent(config: &Config) -> bool {
-    config.agent_uid.is_empty()
-        && config.page_auth
-        && config.protocol == Protocol::Mindset
-        && configuration().is_some_and(|init| init.is_session)
 }
 
 /// The same for the whole life of this page.

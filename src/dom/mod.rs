@@ -8,7 +8,7 @@ use std::rc::Rc;
 use mindset_core::error::ErrorCode;
 use mindset_core::event::{Citation, Decision};
 use mindset_core::json::Value;
-use mindset_core::session::{Input, SendOptions};
+use mindset_core::session::{Ask, Input, SendOptions};
 use mindset_core::view::{Activity, Notice, NoticeAction, Patch, ToolState};
 use wasm_bindgen::prelude::*;
 use web_sys::ShadowRoot;
@@ -107,7 +107,7 @@ impl View {
     }
 
     fn draw(&self, driver: &Rc<Driver>) {
-        let Some(root) = driver.host.shadow_root() else { return };
+        let Some(root) = driver.host.element().and_then(|element| element.shadow_root()) else { return };
         let panel = Panel::new(&root, driver.tell());
         panel.set_activity(name(Activity::Starting));
         for patch in driver.redraw() {
@@ -123,6 +123,14 @@ impl View {
             "send" => driver.send(None, |id| Input::Send { id, text, options: SendOptions::default() }),
             "retry" => driver.send(None, |id| Input::Retry { id }),
             "reconnect" => driver.step(Input::Reconnect),
+            "continue" => {
+                let options = SendOptions { silent: true, when_idle: false };
+                driver.send(None, |id| Input::Send { id, text: "Continue.", options })
+            }
+            "earlier" => {
+                driver.ask(None, Ask::Earlier);
+                Ok(())
+            }
             "allowOnce" | "deny" => match Decision::parse(name) {
                 Some(decision) => driver.step(Input::Decide { request_id: text, decision }),
                 None => Ok(()),
@@ -153,7 +161,7 @@ fn apply(panel: &Panel, patch: &Patch) {
             for message in messages {
                 list.push(message.to_json());
             }
-            panel.add_earlier(&convert::list(&Value::Array(list)));
+            panel.add_earlier(&convert::plain(&Value::Array(list)));
         }
         Patch::SetStatus { id, status } => panel.set_status(id, status.map(|status| status.as_str())),
         Patch::RemoveMessage { id } => panel.remove_message(id),
@@ -165,11 +173,11 @@ fn apply(panel: &Panel, patch: &Patch) {
             for (name, value) in details {
                 list.push(Value::Array(vec![name.into(), value.into()]));
             }
-            panel.add_question(id, text, &convert::list(&Value::Array(list)));
+            panel.add_question(id, text, &convert::plain(&Value::Array(list)));
         }
         Patch::RemoveQuestion { id } => panel.remove_question(id),
         Patch::SetCitations { id, items } => {
-            panel.set_sources(id, &convert::list(&Citation::list(items)));
+            panel.set_sources(id, &convert::plain(&Citation::list(items)));
         }
         Patch::SetActivity(activity) => panel.set_activity(name(*activity)),
         Patch::SetNotice(notice) => show_notice(panel, notice.as_ref()),

@@ -14,10 +14,15 @@ export function call(listener, detail) {
   }
 }
 
+/** Where there is no page nothing is kept, also where a server has such a storage. */
+function storage() {
+  return document.defaultView.sessionStorage;
+}
+
 /** A value of an earlier page load of this tab; nothing where the storage is closed. */
 export function readStorage(key) {
   try {
-    return sessionStorage.getItem(key) ?? undefined;
+    return storage().getItem(key) ?? undefined;
   } catch {
     return undefined;
   }
@@ -26,8 +31,8 @@ export function readStorage(key) {
 /** Without a value it is forgotten. */
 export function writeStorage(key, value) {
   try {
-    if (value === undefined) sessionStorage.removeItem(key);
-    else sessionStorage.setItem(key, value);
+    if (value === undefined) storage().removeItem(key);
+    else storage().setItem(key, value);
   } catch {
     // Then the next page load is somebody new.
   }
@@ -48,4 +53,63 @@ export async function findOwner(name, tell) {
     // A page that is not served securely has no locks.
   }
   tell('owner', gone);
+}
+
+/** One timer. A process that only waits for it may end, unless it is needed. */
+export function startTimer(tell, millis, isNeeded) {
+  const timer = setTimeout(tell, millis, 'tick');
+  if (!isNeeded) timer.unref?.();
+  return +timer;
+}
+
+/** Listens to what happens around a session. `tell` hears of it until the end. */
+export class Watch {
+  #tell;
+  #ended = new AbortController();
+  #name;
+  #channel;
+
+  constructor(tell) {
+    this.#tell = tell;
+    const on = (target, name, ...said) => target?.addEventListener?.(name, () => tell(...said), { signal: this.#ended.signal });
+    on(globalThis, 'online', 'online', true);
+    on(globalThis, 'offline', 'online', false);
+    on(globalThis, 'pageshow', 'wake');
+    const { document } = globalThis;
+    document?.addEventListener?.('visibilitychange', () => document.hidden || tell('wake'), { signal: this.#ended.signal });
+  }
+
+  /** Hears on this channel and on no other. */
+  follow(name) {
+    if (name === this.#name) return;
+    this.#channel?.close();
+    this.#name = name;
+    this.#channel = open(name);
+    if (!this.#channel) return;
+    this.#channel.onmessage = () => this.#tell('changed');
+    this.#channel.unref?.();
+  }
+
+  /** Everybody on the channel but this one hears it. */
+  post(name) {
+    const isOwn = name === this.#name;
+    const channel = isOwn ? this.#channel : open(name);
+    channel?.postMessage(0);
+    if (!isOwn) channel?.close();
+  }
+
+  end() {
+    this.#ended.abort();
+    this.#channel?.close();
+    this.#channel = this.#name = undefined;
+  }
+}
+
+/** Nothing where pages cannot talk to each other. */
+function open(name) {
+  try {
+    return new BroadcastChannel(name);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,12 +1,13 @@
-//! Every event of the element. All bubble, cross shadow boundaries, cannot be
-//! cancelled and carry plain JSON, frozen.
+//! Every event, to whoever has the session. Those of an element bubble, cross shadow
+//! boundaries and cannot be cancelled; all carry plain JSON, frozen.
 
 use mindset_core::error::ErrorInfo;
-use mindset_core::json::Object;
+use mindset_core::json::{Object, Value};
 use mindset_core::session::DomEvent;
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
 
+use crate::host::{Chat, Host};
 use crate::{convert, page};
 
 #[wasm_bindgen(module = "/src/effects/browser.js")]
@@ -18,49 +19,104 @@ extern "C" {
     pub(crate) fn call(listener: &JsValue, detail: &JsValue);
 }
 
-/// Dispatches what the session says.
-pub(crate) fn dispatch(host: &HtmlElement, event: &DomEvent) {
+/// Tells what the session says.
+pub(crate) fn dispatch(host: &Host, event: &DomEvent) {
+    match host {
+        Host::Element(element) => on_dom(element, event),
+        Host::Chat(chat) => {
+            if let Some(event) = on_chat(event) {
+                hear(chat, event);
+            }
+        }
+    }
+}
+
+/// Tells of an error.
+pub(crate) fn report(host: &Host, error: &ErrorInfo) {
+    match host {
+        Host::Element(element) => report_dom(element, error),
+        Host::Chat(chat) => hear(chat, failure(error)),
+    }
+}
+
+fn on_dom(host: &HtmlElement, event: &DomEvent) {
     match event {
-        DomEvent::Initializing => send(host, "mindset:agent-initializing", &Object::new()),
+        DomEvent::Initializing => send(host, "mindset:agent-initializing", Object::new()),
         DomEvent::Idle { conversation_id } => {
             let mut detail = Object::new();
             detail.insert_some("conversationId", conversation_id.as_deref());
-            send(host, "mindset:agent-idle", &detail);
+            send(host, "mindset:agent-idle", detail);
         }
         DomEvent::Busy { run_id } => {
-            send(host, "mindset:agent-busy", &mindset_core::object! { "runId": run_id });
+            send(host, "mindset:agent-busy", mindset_core::object! { "runId": run_id });
         }
         DomEvent::Runtime(event) => {
-            let detail = convert::frozen(&event.dom_detail());
+            let detail = convert::frozen(&Value::Object(event.dom_detail()));
             send_value(host, "mindset:runtime-event", &detail);
             if let Some(name) = event.dom_name() {
                 send_value(host, name, &detail);
             }
         }
         DomEvent::Conversation { detail } => {
-            send(host, "mindset:conversation", detail);
+            send(host, "mindset:conversation", detail.clone());
             let mut older = Object::new();
             older.insert_some("threadUid", detail.str("conversationId"));
-            send(host, "mindset:thread-changed", &older);
+            send(host, "mindset:thread-changed", older);
         }
-        DomEvent::Error(error) => report(host, error),
-        // For readers that may see everything.
+        DomEvent::Error(error) => report_dom(host, error),
+        // For readers that may see everything: every script of the page reads the DOM.
         DomEvent::History { .. } | DomEvent::Connection(_) => {}
     }
 }
 
+/// The event of `on()`; nothing of what a client can ask itself.
+fn on_chat(event: &DomEvent) -> Option<Object> {
+    Some(match event {
+        DomEvent::Initializing | DomEvent::Idle { .. } | DomEvent::Busy { .. } => return None,
+        DomEvent::Runtime(event) => event.to_json(),
+        DomEvent::Conversation { detail } => detail.clone(),
+        DomEvent::Error(error) => failure(error),
+        DomEvent::History { messages } => {
+            let mut list = Vec::new();
+            for message in messages {
+                list.push(message.to_json());
+            }
+            mindset_core::object! { "type": "history_settled", "messages": Value::Array(list) }
+        }
+        DomEvent::Connection(state) => {
+            mindset_core::object! { "type": "connection", "state": state.as_str() }
+        }
+    })
+}
+
+/// `error`, or `session_error` for a session of another shape.
+fn failure(error: &ErrorInfo) -> Object {
+    let is_session = error.context.as_ref().is_some_and(|context| context.get("received").is_some());
+    let mut event = mindset_core::object! { "type": if is_session { "session_error" } else { "error" } };
+    if let Value::Object(detail) = error.to_json() {
+        for (name, value) in detail.iter() {
+            event.insert(name, value.clone());
+        }
+    }
+    event
+}
+
+fn hear(chat: &Chat, event: Object) {
+    let _ = chat.listener.call1(&JsValue::UNDEFINED, &convert::frozen(&Value::Object(event)));
+}
+
 /// `mindset:agent-registered`.
 pub(crate) fn registered(host: &HtmlElement, headless: bool) {
-    send(host, "mindset:agent-registered", &mindset_core::object! { "headless": headless });
+    send(host, "mindset:agent-registered", mindset_core::object! { "headless": headless });
 }
 
 /// `mindset:error`, and the page's `onError`.
-pub(crate) fn report(host: &HtmlElement, error: &ErrorInfo) {
-    let detail = error.to_json().as_object().map(convert::frozen).unwrap_or_default();
+fn report_dom(host: &HtmlElement, error: &ErrorInfo) {
+    let detail = convert::frozen(&error.to_json());
     send_value(host, "mindset:error", &detail);
     page::on_error(&detail);
 }
 
-fn send(host: &HtmlElement, name: &str, detail: &Object) {
-    send_value(host, name, &convert::frozen(detail));
+fn send(host: &HtmlElement, name: &str, detail: Object) {
+    send_value(host, name, &convert::frozen(&Value::Object(detail)));
 }

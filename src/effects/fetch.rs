@@ -59,7 +59,9 @@ pub(crate) fn start(driver: &Rc<Driver>, request: &FetchRequest) {
             driver.fetches.0.borrow_mut().push((id, controller));
             spawn_local(run(Rc::downgrade(driver), id, request));
         }
-        Err(message) => driver.feed(Input::End { fetch: id, result: Err(FetchFailure { message }) }),
+        Err(message) => {
+            driver.feed(Input::End { fetch: id, result: Err(FetchFailure { message }) });
+        }
     }
 }
 
@@ -68,6 +70,8 @@ fn build(request: &FetchRequest) -> Result<(Request, AbortController), String> {
     let method = match request.method {
         "POST" => Method::POST,
         "PUT" => Method::PUT,
+        "PATCH" => Method::PATCH,
+        "DELETE" => Method::DELETE,
         _ => Method::GET,
     };
     // Tokens go in a header; cookies of the runtime's origin are none of our business.

@@ -4,6 +4,8 @@
 pub(crate) mod event;
 pub(crate) mod fetch;
 pub(crate) mod owner;
+pub(crate) mod promise;
 pub(crate) mod storage;
 pub(crate) mod timer;
 pub(crate) mod tool;
+pub(crate) mod watch;

@@ -12,11 +12,11 @@ use wasm_bindgen::prelude::*;
 extern "C" {
     /// A value of an earlier page load of this tab.
     #[wasm_bindgen(js_name = readStorage)]
-    pub(crate) fn read(key: &str) -> Option<String>;
+    fn read(key: &str) -> Option<String>;
 
     /// Keeps a value for the next page load of this tab, or forgets it.
     #[wasm_bindgen(js_name = writeStorage)]
-    pub(crate) fn write(key: &str, value: Option<&str>);
+    fn write(key: &str, value: Option<&str>);
 }
 
 thread_local! {
@@ -24,35 +24,74 @@ thread_local! {
     static TAKEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Where one element's values are kept: by server, application and agent, and the
+/// Where one session's values are kept: by server, application and agent, and the
 /// conversation by the element's place among those of the same agent too, so that two
 /// elements never open the same one.
 #[derive(Default)]
 pub(crate) struct Place {
     /// Of the anonymous key.
-    pub(crate) key: String,
-    /// Of the conversation's id.
-    pub(crate) conversation: String,
+    key: String,
+    /// Of the conversation's id; empty for a client, which keeps it itself.
+    conversation: String,
+    /// What the names of channels begin with.
+    channel: String,
 }
 
 impl Place {
-    /// The first place that is free.
-    pub(crate) fn take(config: &Config) -> Place {
-        let agent = concat(&[&config.server, "|", &config.app_uid, "|", &config.agent_uid]);
-        let conversation = TAKEN.with(|taken| {
-            let mut taken = taken.borrow_mut();
-            let mut at = 0;
-            loop {
-                let name = concat(&["mindset:conversation:", &agent, "|", &digits(at)]);
-                if !taken.contains(&name) {
-                    taken.push(name.clone());
-                    return name;
-                }
-                at += 1;
-            }
-        });
-        Place { key: concat(&["mindset:anonymous:", &agent]), conversation }
+    /// The first place that is free; without `keeps` the conversation has none.
+    pub(crate) fn take(config: &Config, keeps: bool) -> Place {
+        let app = concat(&[&config.server, "|", &config.app_uid]);
+        let agent = concat(&[&app, "|", &config.agent_uid]);
+        Place {
+            key: concat(&["mindset:anonymous:", &agent]),
+            conversation: if keeps { free(&agent) } else { String::new() },
+            channel: concat(&["mindset:", &app, "|"]),
+        }
     }
+
+    /// The anonymous key of an earlier page load.
+    pub(crate) fn anonymous_key(&self) -> Option<String> {
+        read(&self.key)
+    }
+
+    /// Keeps the anonymous key for the next page load.
+    pub(crate) fn keep_anonymous_key(&self, key: &str) {
+        write(&self.key, Some(key));
+    }
+
+    /// The conversation that this place had last.
+    pub(crate) fn last_conversation(&self) -> Option<String> {
+        if self.conversation.is_empty() { None } else { read(&self.conversation) }
+    }
+
+    /// Keeps the conversation for the next page load, or forgets it.
+    pub(crate) fn keep_conversation(&self, id: Option<&str>) {
+        if !self.conversation.is_empty() {
+            write(&self.conversation, id);
+        }
+    }
+
+    /// The channel on which pages talk about a conversation. Its name says which one it is,
+    /// what is sent says nothing.
+    pub(crate) fn channel(&self, conversation: &str) -> String {
+        concat(&[&self.channel, conversation])
+    }
+}
+
+/// The first place for a conversation with this agent that no element has, taken.
+fn free(agent: &str) -> String {
+    TAKEN.with(|taken| {
+        let mut taken = taken.borrow_mut();
+        let mut at = 0;
+        loop {
+            let name = concat(&["mindset:conversation:", agent, "|", &digits(at)]);
+            if !taken.contains(&name) {
+                taken.push(name.clone());
+                return name;
+            }
+            at += 1;
+        }
+    })
 }
 
 impl Drop for Place {

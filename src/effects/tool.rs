@@ -50,8 +50,8 @@ pub(crate) fn abort(tools: &Tools, id: Option<ToolRunId>) {
     tools.abort(id.map(|id| id.0));
 }
 
-/// A handler came to its end: `{ asks, id, text, failed }`.
-pub(crate) fn ran(driver: &Rc<Driver>, end: &JsValue) {
+/// A handler came to its end: `{ asks, id, text, failed }`. True.
+pub(crate) fn ran(driver: &Rc<Driver>, end: &JsValue) -> bool {
     let id = ToolRunId(convert::member(end, "id").as_f64().unwrap_or_default() as u32);
     let text = convert::text(end, "text").unwrap_or_default();
     let result = if convert::member(end, "failed").is_truthy() { Err(text) } else { Ok(text) };
@@ -59,7 +59,7 @@ pub(crate) fn ran(driver: &Rc<Driver>, end: &JsValue) {
         Input::ToolSentence { id, sentence: result }
     } else {
         Input::ToolDone { id, result }
-    });
+    })
 }
 
 /// The list that `readTools` wrote; its types are checked there.

@@ -21,6 +21,8 @@ pub(crate) struct Attributes {
     pub(crate) heading: Option<String>,
     /// `placeholder`.
     pub(crate) placeholder: Option<String>,
+    /// `conversation-id`.
+    pub(crate) conversation_id: Option<String>,
 }
 
 impl Attributes {
@@ -38,6 +40,7 @@ impl Attributes {
             headless: convert::member(element, "headless").is_truthy(),
             heading: filled("heading"),
             placeholder: filled("placeholder"),
+            conversation_id: filled("conversationId"),
         }
     }
 

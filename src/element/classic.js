@@ -1,9 +1,14 @@
-// The classic script. Its own URL is known only while it runs for the first time.
-const script = document.currentScript?.src || document.baseURI;
-
+// The classic script, of a page or of a worker. Its own URL is known only while it runs for
+// the first time; a worker has it in the place of an error alone.
+import { compile } from './loader.js';
 import { setUp } from './shell.js';
 
-if (typeof customElements === 'object') {
-  const page = setUp(() => new URL(__WASM_FILE__, script).href, script, new URL(script).origin);
-  window.mindset ??= page;
-}
+const script = globalThis.document
+  ? document.currentScript?.src || document.baseURI
+  : (/\w+:\/\/[^\s()]+?(?=:\d+:\d+)/.exec(new Error().stack)?.[0] ?? location.href);
+
+globalThis.mindset ??= setUp({
+  compile: () => compile(new URL(__WASM_FILE__, script).href),
+  script,
+  server: new URL(script).origin,
+});

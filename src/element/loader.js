@@ -1,7 +1,9 @@
-// Fetches, compiles and starts the wasm module, for every element of the page at
+// Gets, compiles and starts the wasm module, for every element and client of the page at
 // once: one instance, replaced by one fresh instance if it ever traps.
 
 import instantiate from 'mindset-glue';
+import { thrown } from '../convert.js';
+import { readInit } from '../page.js';
 
 /** What calls throw and `init` rejects with. */
 export class MindsetError extends Error {
@@ -22,21 +24,19 @@ export function plain({ code = 'wasm-load', message, retryable = true, context }
 /** Runs `task` in a task of its own, after the document is parsed: a listener in a script below the tag is in place by then. */
 export function afterParsing(task) {
   const later = () => setTimeout(task);
-  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', later, { once: true });
+  if (globalThis.document?.readyState === 'loading') document.addEventListener('DOMContentLoaded', later, { once: true });
   else later();
 }
 
 export class Loader {
   /** The live instance, once there is one. */
   glue;
-  /** Elements in the document. */
-  elements = new Set();
+  /** Elements in the document, and clients that are not closed. */
+  clients = new Set();
   /** Set when a second instance trapped: what every later call is answered with. */
   dead;
 
-  #locate;
-  #script;
-  #server;
+  #parts;
   #module;
   #loading;
   #inits = [];
@@ -48,11 +48,21 @@ export class Loader {
   /** Names this page, whichever instance speaks. */
   #client;
 
-  /** `locate` gives the URL of the wasm file, `script` is the URL of this one, `server` the default of `init`. */
-  constructor(locate, script, server) {
-    this.#locate = locate;
-    this.#script = script;
-    this.#server = server;
+  /**
+   * `compile` gives the module; `script` is the URL of this script and `server` the default of
+   * the option, if they are known.
+   */
+  constructor(parts) {
+    this.#parts = parts;
+  }
+
+  /** Checks options of a page; throws. */
+  read(options, name) {
+    try {
+      return readInit(options, this.#parts.server, name);
+    } catch (message) {
+      throw new MindsetError({ code: 'invalid-config', message: typeof message === 'string' ? message : thrown(message) });
+    }
   }
 
   /** Resolves when an instance lives. After a failure the next call tries again. */
@@ -69,7 +79,7 @@ export class Loader {
   /** `mindset.init`: rejects, never throws. */
   init(config) {
     return new Promise((resolve, reject) => {
-      const call = { config, resolve, reject };
+      const call = { config: this.read(config), resolve, reject };
       if (this.glue) return this.#apply(call);
       this.#inits.push(call);
       this.load().catch(reject);
@@ -91,9 +101,9 @@ export class Loader {
       retryable: first,
     };
     if (!first) this.dead = new MindsetError(info);
-    for (const element of this.elements) {
-      element.abandon(info);
-      this.report(element, info);
+    for (const client of this.clients) {
+      client.abandon(info);
+      client.report(info);
     }
     if (first) this.load().catch(() => {});
     return true;
@@ -113,25 +123,25 @@ export class Loader {
 
   async #begin() {
     if (!this.#module) {
-      this.#module = await compile(this.#locate());
-      addEventListener('error', (event) => this.#overhear(event.error));
-      addEventListener('unhandledrejection', (event) => this.#overhear(event.reason));
+      this.#module = await this.#parts.compile();
+      globalThis.addEventListener?.('error', (event) => this.#overhear(event.error));
+      globalThis.addEventListener?.('unhandledrejection', (event) => this.#overhear(event.reason));
     }
     const glue = instantiate();
     glue.started(await WebAssembly.instantiate(this.#module, glue.imports()));
-    this.#client = glue.install(MindsetError, this.#server, this.#client);
+    this.#client = glue.install(MindsetError, this.#parts.server, this.#client);
     this.glue = glue;
     if (this.config) glue.init(this.config);
     else if (!this.#inits.length && this.#kept) this.init(this.#kept).catch((error) => this.#told(error));
     for (const call of this.#inits.splice(0)) this.#apply(call);
-    for (const element of this.elements) element.attach();
+    for (const client of this.clients) client.attach();
   }
 
   #apply({ config, resolve, reject }) {
     try {
       this.glue.init(config);
       this.config ??= config;
-      for (const element of this.elements) element.refresh();
+      for (const client of this.clients) client.refresh();
       resolve();
     } catch (error) {
       this.trapped(error);
@@ -143,12 +153,12 @@ export class Loader {
   #overhear(error) {
     if (!(error instanceof WebAssembly.RuntimeError)) return;
     const stack = error.stack ?? '';
-    if (stack.includes(this.#locate()) || (this.#script && stack.includes(this.#script))) this.trapped(error);
+    if (stack.includes(__WASM_FILE__) || (this.#parts.script && stack.includes(this.#parts.script))) this.trapped(error);
   }
 
   /** An error that no caller waits for. */
   #told(error) {
-    for (const element of this.elements) this.report(element, plain(error), this.#kept?.onError);
+    for (const client of this.clients) client.report(plain(error), this.#kept?.onError);
   }
 
   #fail(error) {
@@ -157,15 +167,15 @@ export class Loader {
     this.#kept = this.#inits[0]?.config ?? this.#kept;
     const onError = (this.config ?? this.#kept)?.onError;
     this.#inits = [];
-    for (const element of this.elements) {
-      element.abandon(info);
-      afterParsing(() => element.isConnected && this.report(element, info, onError));
+    for (const client of this.clients) {
+      client.abandon(info);
+      afterParsing(() => client.isConnected && client.report(info, onError));
     }
   }
 }
 
 /** Fetches and compiles. The body is read once, and every failure says what came back. */
-async function compile(url) {
+export async function compile(url) {
   const failed = (message, context = {}, retryable = true) =>
     new MindsetError({ code: 'wasm-load', message, retryable, context: { url, ...context } });
   if (typeof WebAssembly !== 'object') {

@@ -4,7 +4,7 @@
 use js_sys::Function;
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::json::concat;
-use mindset_core::session::{Input, SendOptions};
+use mindset_core::session::{Ask, Input, SendOptions};
 use wasm_bindgen::prelude::*;
 
 use super::Agent;
@@ -48,6 +48,30 @@ impl Agent {
     pub fn retry(&self, settle: Function) -> Result<(), JsValue> {
         self.refresh();
         self.driver.send(Some(settle), |id| Input::Retry { id }).map_err(|e| mindset_error(&e))
+    }
+
+    /// `newConversation()`, `switchConversation(id)`, `conversations()`,
+    /// `renameConversation(id, title)`, `deleteConversation(id)` and `loadEarlier()`, by the
+    /// first word of the name. `settle` gets the answer or the error.
+    pub fn ask(&self, settle: Function, word: &str, id: &JsValue, title: &JsValue) {
+        self.refresh();
+        let (id, title) = (id.as_string(), title.as_string());
+        let ask = match (word, id, title) {
+            ("new", ..) => Ask::New,
+            ("conversations", ..) => Ask::List,
+            ("load", ..) => Ask::Earlier,
+            ("switch", Some(id), _) => Ask::Switch { id },
+            ("delete", Some(id), _) => Ask::Delete { id },
+            ("rename", Some(id), Some(title)) => Ask::Rename { id, title },
+            _ => {
+                let message =
+                    "The id of a conversation and its title are texts. Give them as conversations() does.";
+                let error = mindset_error(&ErrorInfo::new(ErrorCode::InvalidRequest, message));
+                let _ = settle.call2(&JsValue::UNDEFINED, &JsValue::UNDEFINED, &error);
+                return;
+            }
+        };
+        self.driver.ask(Some(settle), ask);
     }
 
     /// `isAgentBusy()`.

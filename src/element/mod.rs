@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mindset_core::json::concat;
-use mindset_core::session::{Config, Input};
+use mindset_core::session::{Ask, Config, Input};
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
 
@@ -18,17 +18,33 @@ use crate::driver::Driver;
 use crate::effects::event;
 use crate::effects::tool::Tools;
 use crate::error::invalid_config;
+use crate::host::Host;
 use crate::page;
 use attributes::Attributes;
 
-/// One element in the document.
+/// One element in the document, or one UI-less client.
 #[wasm_bindgen]
 #[allow(missing_debug_implementations)]
 pub struct Agent {
-    driver: Rc<Driver>,
+    pub(crate) driver: Rc<Driver>,
     started: Cell<bool>,
     config: RefCell<Option<Config>>,
     complaint: RefCell<Option<String>>,
+    /// The attribute `conversation-id` as it stood last.
+    conversation: RefCell<Option<String>>,
+}
+
+impl Agent {
+    /// The handle of this host.
+    pub(crate) fn of(host: Host, tools: Tools) -> Agent {
+        Agent {
+            driver: Driver::new(host, tools),
+            started: Cell::new(false),
+            config: RefCell::default(),
+            complaint: RefCell::default(),
+            conversation: RefCell::default(),
+        }
+    }
 }
 
 #[wasm_bindgen]
@@ -37,30 +53,31 @@ impl Agent {
     /// dispatched before [`start`](Self::start).
     #[wasm_bindgen(constructor)]
     pub fn new(host: HtmlElement, tools: Tools) -> Agent {
-        let agent = Agent {
-            driver: Driver::new(host, tools),
-            started: Cell::new(false),
-            config: RefCell::new(None),
-            complaint: RefCell::default(),
-        };
+        let agent = Agent::of(Host::Element(host), tools);
         agent.refresh();
         agent
     }
 
     /// The document is parsed: tells it who is there, then begins. `first` is false
-    /// for an element that was there before.
+    /// for an element that was there before. A client begins.
     pub fn start(&self, first: bool) {
-        if first {
-            event::registered(&self.driver.host, Attributes::read(&self.driver.host).headless);
-        }
         self.started.set(true);
-        self.refresh();
+        match &self.driver.host {
+            Host::Chat(chat) => self.driver.begin(chat.config()),
+            Host::Element(element) => {
+                if first {
+                    event::registered(element, Attributes::read(element).headless);
+                }
+                self.refresh();
+            }
+        }
     }
 
     /// Attributes or the page's configuration may have changed. An equal value does
     /// nothing.
     pub fn refresh(&self) {
-        let new = Attributes::read(&self.driver.host);
+        let Host::Element(element) = &self.driver.host else { return };
+        let new = Attributes::read(element);
         let (heading, placeholder) = (new.heading.as_deref(), new.placeholder.as_deref());
         self.driver.view.show(&self.driver, new.headless, heading, placeholder);
         if self.started.get() {
@@ -73,7 +90,7 @@ impl Agent {
         self.driver.view.reattached();
     }
 
-    /// The element is gone: requests, timers and listeners end.
+    /// The element is gone, or the client was closed: requests, timers and listeners end.
     pub fn remove(&self) {
         self.driver.end();
     }
@@ -86,15 +103,16 @@ impl Agent {
         let used = config.server.clone();
         // A panel that comes or goes is no other session.
         let known = last.map(|known| Config { can_ask: config.can_ask, ..known });
+        let wanted = attributes.conversation_id.clone();
+        let before = self.conversation.replace(wanted.clone());
         if known.as_ref() == Some(&config) {
             self.driver.feed(Input::SetCanAsk(config.can_ask));
+            if let Some(id) = wanted.filter(|id| before.as_ref() != Some(id)) {
+                self.driver.ask(None, Ask::Switch { id });
+            }
         } else {
             self.config.replace(Some(config.clone()));
-            if page::names_agent(&config) {
-                self.driver.start_when_named(config);
-            } else {
-                self.driver.start(config);
-            }
+            self.driver.begin(Config { conversation_id: wanted, ..config });
         }
         // Once per mistake, not once per attribute.
         let bad = attributes.server.clone().filter(|_| is_bad);

@@ -2,9 +2,9 @@
 // the calls made before the module is there and nothing else of the conversation.
 
 import theme from 'mindset-theme';
-import { Loader, MindsetError, afterParsing, plain } from './loader.js';
-import { Tools, readTools, toolError } from './tools.js';
-import { objectText, toJson } from './values.js';
+import { createChat } from '../chat.js';
+import { Calls, JSON_VALUES, METHODS } from './calls.js';
+import { Loader, MindsetError, afterParsing } from './loader.js';
 
 export { MindsetError };
 
@@ -16,23 +16,22 @@ const PROPERTIES = {
   headless: 'headless',
   heading: 'heading',
   placeholder: 'placeholder',
+  conversationId: 'conversation-id',
   situationalAwareness: 'situational-awareness',
   passthroughParams: 'passthrough-params',
 };
-/** Properties that hold JSON objects, and whether every value must arrive unchanged. */
-const JSON_PROPERTIES = { situationalAwareness: false, passthroughParams: true };
-const HALF = /\\ud[89a-f]|\p{Surrogate}/iu;
-/** Values of one name that are kept before the module is there; a page may set them at every scroll. */
-const KEPT = 16;
 /** A page that is complete may still call `init`, but seldom so late, in milliseconds. */
 const LATE_MS = 3_000;
 const WAITING = 'Waiting for mindset.init({ appUid }) or the attribute app-uid.';
-const TEXT_LIMIT = 100_000;
 const BOOLEANS = new Set(['headless']);
 
-/** Defines the element once per page; gives `{ init, version, MindsetError }` of the definition that holds. */
-export function setUp(locate, script, server) {
-  const known = customElements.get(TAG);
+/**
+ * Defines the element once per page, where there are elements; gives `{ init, createChat,
+ * version, MindsetError }` of the definition that holds. `parts` are what a `Loader` takes.
+ */
+export function setUp(parts) {
+  const hasElements = typeof customElements === 'object' && typeof HTMLElement === 'function';
+  const known = hasElements && customElements.get(TAG);
   if (known) {
     const page = known.mindset;
     if (page?.version !== __VERSION__) {
@@ -42,9 +41,17 @@ export function setUp(locate, script, server) {
     }
     if (page) return page;
   }
-  const loader = new Loader(locate, script, server);
-  const page = Object.freeze({ init: (config) => loader.init(config), version: __VERSION__, MindsetError });
-  if (!known) customElements.define(TAG, elementClass(loader, page));
+  const loader = new Loader(parts);
+  const page = Object.freeze({
+    async init(config) {
+      if (hasElements) return loader.init(config);
+      throw new MindsetError({ code: 'unsupported-browser', message: 'init works in a page only: call it in the browser.' });
+    },
+    createChat: (options) => createChat(loader, options),
+    version: __VERSION__,
+    MindsetError,
+  });
+  if (hasElements && !known) customElements.define(TAG, elementClass(loader, page));
   return page;
 }
 
@@ -63,28 +70,22 @@ function sheetFor(document) {
 
 function elementClass(loader, page) {
   let assign;
+  let callsOf;
   class MindsetAgent extends HTMLElement {
     static mindset = page;
     static observedAttributes = Object.entries(PROPERTIES).flatMap(([name, attribute]) =>
       attribute === name ? [attribute] : [attribute, name.toLowerCase()],
     );
 
-    #agent;
-    #glue;
-    /** Calls made before the conversation could take them, in order; undefined afterwards. */
-    #queue = [];
-    /** Promises that a call into the instance must settle; a trap settles them. */
-    #open = new Set();
+    #calls = new Calls(loader, this);
     #registered = false;
     #changed = false;
-    #tools = new Tools();
-    /** What was set last, by name: a fresh instance gets it too. */
-    #values = new Map();
     /** The JSON attributes as they stood last. */
     #texts = {};
 
     static {
       assign = (element, name, value) => element.#assign(name, value);
+      callsOf = (element) => element.#calls;
     }
 
     constructor() {
@@ -96,8 +97,8 @@ function elementClass(loader, page) {
 
     connectedCallback() {
       this.#adoptProperties();
-      loader.elements.add(this);
-      if (this.#agent) this.#enter(() => this.#agent.reattached());
+      loader.clients.add(this);
+      if (this.#calls.agent) this.#calls.enter((agent) => agent.reattached());
       else if (loader.glue) this.attach();
       else loader.load().catch((error) => loader.dead && this.abandon(error));
     }
@@ -115,9 +116,9 @@ function elementClass(loader, page) {
     }
 
     attributeChangedCallback(changed) {
-      const name = Object.keys(JSON_PROPERTIES).find((name) => changed === PROPERTIES[name] || changed === name.toLowerCase());
+      const name = Object.keys(JSON_VALUES).find((name) => changed === PROPERTIES[name] || changed === name.toLowerCase());
       if (name) return this.#readText(name);
-      if (this.#changed || !this.#agent) return;
+      if (this.#changed || !this.#calls.agent) return;
       this.#changed = true;
       queueMicrotask(() => {
         this.#changed = false;
@@ -126,70 +127,26 @@ function elementClass(loader, page) {
     }
 
     sendMessage(text, options) {
-      if (this.#queue?.some((call) => call.method === 'send' && !call.args[2])) {
-        throw new MindsetError({
-          code: 'busy',
-          message: 'a message is already waiting for the agent to be ready. Use sendWhenIdle to line up more.',
-          retryable: true,
-        });
-      }
-      return this.#send('send', text, options, false);
-    }
-
-    sendWhenIdle(text, options) {
-      return this.#send('send', text, options, true);
-    }
-
-    retry() {
-      return this.#send('retry');
-    }
-
-    setSituationalAwareness(object) {
-      this.#setObject('situationalAwareness', object);
-    }
-
-    setPassthroughParams(object) {
-      this.#setObject('passthroughParams', object);
-    }
-
-    setPageTools(list) {
-      const { text, handlers } = readTools(list);
-      try {
-        this.#set({ name: 'pageTools', text, handlers });
-      } catch (error) {
-        throw toolError(error);
-      }
+      return this.#calls.sendMessage(text, options);
     }
 
     isAgentBusy() {
-      if (this.#queue) return this.#queue.some((call) => call.settle);
-      return this.#enter(() => this.#agent.isAgentBusy()) ?? false;
-    }
-
-    stop() {
-      if (this.#queue) {
-        for (const call of this.#leave()) call.settle(refused('aborted'));
-        return Promise.resolve();
-      }
-      return this.#send('stop').then(() => {});
+      return this.#calls.isBusy();
     }
 
     /** The loader has an instance: draw, then start in a later task. */
     attach() {
-      if (this.#agent || !this.isConnected) return;
+      const calls = this.#calls;
+      if (calls.agent || !this.isConnected) return;
       this.shadowRoot.replaceChildren();
-      const glue = (this.#glue = loader.glue);
-      const agent = this.#enter(() => new glue.Agent(this, this.#tools));
+      const agent = calls.make((glue) => new glue.Agent(this, calls.tools));
       if (!agent) return;
-      this.#agent = agent;
       afterParsing(() => {
-        if (this.#agent !== agent) return;
+        if (calls.agent !== agent) return;
         const first = !this.#registered;
         this.#registered = true;
-        this.#enter(() => agent.start(first));
-        const calls = [...this.#values.values(), ...(this.#queue ?? [])];
-        this.#queue = undefined;
-        for (const call of calls) this.#replay(call);
+        calls.enter(() => agent.start(first));
+        calls.begin();
         if (document.readyState === 'complete') this.#awaitInit();
         else addEventListener('load', () => this.#awaitInit(), { once: true });
       });
@@ -209,25 +166,18 @@ function elementClass(loader, page) {
 
     /** Attributes or the page's configuration changed. */
     refresh() {
-      if (this.#agent) this.#enter(() => this.#agent.refresh());
+      if (this.#calls.agent) this.#calls.enter((agent) => agent.refresh());
+    }
+
+    /** An error that the module cannot tell. */
+    report(info, onError) {
+      loader.report(this, info, onError);
     }
 
     /** There is no instance, or no longer: answer what is open and say so where the panel was. */
     abandon(info) {
-      const agent = this.#agent;
-      this.#agent = undefined;
-      const open = [...this.#open, ...this.#leave().map((call) => call.settle)];
-      this.#open.clear();
-      this.#queue ??= [];
-      this.#tools.abort();
       const { code, message } = info;
-      for (const settle of open) settle(refused('error', info));
-      try {
-        // What is left of a trapped instance must not go on speaking.
-        agent?.remove();
-      } catch {
-        // It is lost either way.
-      }
+      this.#calls.abandon(info);
       const text = document.createElement('p');
       text.className = 'fallback';
       text.part = 'fallback';
@@ -237,27 +187,11 @@ function elementClass(loader, page) {
     }
 
     #remove() {
-      loader.elements.delete(this);
-      const agent = this.#agent;
-      if (!agent) return;
-      this.#agent = undefined;
-      this.#leave();
-      this.#queue ??= [];
-      this.#enter(() => {
-        agent.remove();
-        agent.free();
-      });
-    }
-
-    /** Takes the messages out of the queue; what was set stays for the next instance. */
-    #leave() {
-      const calls = this.#queue ?? [];
-      if (this.#queue) this.#queue = calls.filter((call) => !call.settle);
-      return calls.filter((call) => call.settle);
-    }
-
-    #setObject(name, object) {
-      this.#set({ name, text: readObject(name, () => objectText(object, JSON_PROPERTIES[name])) });
+      loader.clients.delete(this);
+      const calls = this.#calls;
+      if (!calls.agent) return;
+      const agent = calls.end();
+      calls.enter(() => agent.free());
     }
 
     /** An attribute that stands as it stood says nothing new. */
@@ -265,19 +199,19 @@ function elementClass(loader, page) {
       const text = this[name];
       if (text === (this.#texts[name] ?? null)) return;
       this.#texts[name] = text;
-      this.#set({ name, text: text ?? '', isAttribute: true });
+      this.#calls.set({ name, text: text ?? '', isAttribute: true });
     }
 
     /** A JSON property was set: to an object, to the text of its attribute, or to nothing. */
     #assign(name, value) {
       if (typeof value === 'object' && value) {
         try {
-          this.#set({ name, text: readObject(name, () => objectText(value, JSON_PROPERTIES[name])), isAttribute: true });
+          this.#calls.setObject(name, value, true);
           // Set before the definition, it is the later writer: an upgrade names the attributes afterwards.
           this.#texts[name] = this[name];
         } catch (error) {
           // Frameworks set properties where nothing may throw.
-          this.#set({ name, error, isAttribute: true });
+          this.#calls.set({ name, error, isAttribute: true });
         }
         return;
       }
@@ -287,102 +221,7 @@ function elementClass(loader, page) {
       // A constructor hears of no attributes.
       if (!gone) return this.#readText(name);
       this.removeAttribute(PROPERTIES[name]);
-      this.#set({ name, text: '', isAttribute: true });
-    }
-
-    /** Sets a value now, or in its turn. What an attribute holds is refused by an event only. */
-    #set(call) {
-      if (this.#queue) {
-        const same = this.#queue.filter(({ name }) => name === call.name);
-        if (same.length === KEPT) this.#queue.splice(this.#queue.indexOf(same[0]), 1);
-        this.#queue.push(call);
-      } else if (call.isAttribute) {
-        this.#tell(call);
-      } else {
-        this.#take(call);
-      }
-    }
-
-    #take(call) {
-      const { name, text, handlers, isAttribute, error } = call;
-      if (error) throw error;
-      // The parser of the module mends half pairs.
-      if (JSON_PROPERTIES[name] && HALF.test(text)) readObject(name, () => toJson(JSON.parse(text), '', true));
-      try {
-        this.#agent.set(name, text, Boolean(isAttribute));
-      } catch (error) {
-        // The next instance gets it.
-        if (!loader.trapped(error, this.#glue)) throw error;
-      }
-      this.#values.set(name, call);
-      if (handlers) this.#tools.accept(handlers);
-    }
-
-    #tell(call) {
-      try {
-        this.#take(call);
-      } catch (error) {
-        loader.report(this, plain(error));
-      }
-    }
-
-    #send(method, ...args) {
-      const [text] = args;
-      // Later the instance says so, and what else is wrong.
-      if (this.#queue && method === 'send' && !(typeof text === 'string' && text.trim() && [...text].length <= TEXT_LIMIT)) {
-        throw new MindsetError({
-          code: 'invalid-request',
-          message: 'a message is a text of at most 100,000 characters, and not a blank one.',
-        });
-      }
-      let settle;
-      const promise = new Promise((resolve) => {
-        settle = (result) => {
-          this.#open.delete(settle);
-          resolve(result);
-        };
-      });
-      if (this.#queue) {
-        if (loader.dead) settle(refused('error', loader.dead));
-        else {
-          this.#queue.push({ method, settle, args });
-          if (this.isConnected && !loader.glue) loader.load().catch(() => {});
-        }
-      } else {
-        this.#call(method, settle, args);
-      }
-      return promise;
-    }
-
-    #call(method, settle, args) {
-      this.#open.add(settle);
-      try {
-        this.#agent[method](settle, ...args);
-      } catch (error) {
-        if (loader.trapped(error, this.#glue)) return;
-        this.#open.delete(settle);
-        throw error;
-      }
-    }
-
-    // What could not be refused when it was called is an answer now.
-    #replay(call) {
-      const { method, settle, args } = call;
-      if (!this.#agent) return this.#queue.push(call);
-      if (!settle) return this.#tell(call);
-      try {
-        this.#call(method, settle, args);
-      } catch (error) {
-        settle(refused('error', error));
-      }
-    }
-
-    #enter(call) {
-      try {
-        return call();
-      } catch (error) {
-        if (!loader.trapped(error, this.#glue)) throw error;
-      }
+      this.#calls.set({ name, text: '', isAttribute: true });
     }
 
     /** A property set before the definition would hide the accessor for ever. */
@@ -405,7 +244,7 @@ function elementClass(loader, page) {
         return BOOLEANS.has(name) ? value !== null && value.toLowerCase() !== 'false' : value;
       },
       set(value) {
-        if (name in JSON_PROPERTIES) return assign(this, name, value);
+        if (name in JSON_VALUES) return assign(this, name, value);
         this.removeAttribute(name);
         if (BOOLEANS.has(name)) this.toggleAttribute(attribute, Boolean(value) && value !== 'false');
         else if (value === null || value === undefined) this.removeAttribute(attribute);
@@ -413,18 +252,14 @@ function elementClass(loader, page) {
       },
     });
   }
-  return MindsetAgent;
-}
-
-/** What `read` gives; its complaint as an error that names the property. */
-function readObject(name, read) {
-  try {
-    return read();
-  } catch ({ message }) {
-    throw new MindsetError({ code: 'invalid-config', message: `${name} was refused: ${message}` });
+  for (const name of METHODS) {
+    Object.defineProperty(MindsetAgent.prototype, name, {
+      configurable: true,
+      writable: true,
+      value(...args) {
+        return callsOf(this)[name](...args);
+      },
+    });
   }
-}
-
-function refused(status, error) {
-  return { status, conversationId: '', runId: '', ...(error && { error: plain(error) }) };
+  return MindsetAgent;
 }

@@ -1,5 +1,5 @@
 //! The token that the page hands out: kept in memory only, asked for once however
-//! many elements wait for it.
+//! many sessions wait for it.
 
 use std::rc::{Rc, Weak};
 
@@ -8,7 +8,7 @@ use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::session::Token;
 use wasm_bindgen::prelude::*;
 
-use super::{Init, PAGE};
+use super::Init;
 use crate::convert;
 use crate::driver::{Driver, now, tell};
 
@@ -21,7 +21,8 @@ extern "C" {
     fn ask_token(is_session: bool, ask: &JsValue, tell: &JsValue);
 }
 
-/// What is known of the page's token.
+/// What is known of the token.
+#[derive(Default)]
 pub(super) struct Tokens {
     current: Option<Current>,
     /// Counts the tokens the page handed out.
@@ -32,12 +33,6 @@ pub(super) struct Tokens {
     waiting: Vec<Weak<Driver>>,
 }
 
-impl Tokens {
-    /// Nothing is known yet.
-    pub(super) const NONE: Tokens =
-        Tokens { current: None, generation: 0, agent: None, asking: false, waiting: Vec::new() };
-}
-
 struct Current {
     token: Token,
     /// 0: not known.
@@ -46,42 +41,41 @@ struct Current {
 
 enum Next {
     Have(Token, u32),
-    Ask(Rc<Init>),
+    Ask,
     Wait,
 }
 
-/// The agent that the page's session names; known once it was asked.
-pub(crate) fn session_agent() -> Option<String> {
-    PAGE.with(|page| page.borrow().tokens.agent.clone())
+impl Init {
+    /// The agent that the session names; known once it was asked.
+    pub(crate) fn session_agent(&self) -> Option<String> {
+        self.tokens.borrow().agent.clone()
+    }
 }
 
 /// Gets the session a token. With `fresh` the one it got last was refused; if the
 /// page has handed out a newer one since, that will do.
 pub(crate) fn need_token(driver: &Rc<Driver>, fresh: bool) {
+    let Some(init) = driver.host.init() else { return };
     let seen = driver.token_seen.get();
-    let next = PAGE.with(|page| {
-        let page = &mut *page.borrow_mut();
-        let usable = page.tokens.current.as_ref().filter(|current| {
-            !(fresh && seen == page.tokens.generation)
+    let next = {
+        let tokens = &mut *init.tokens.borrow_mut();
+        let usable = tokens.current.as_ref().filter(|current| {
+            !(fresh && seen == tokens.generation)
                 && (current.expires_at == 0 || now().saturating_add(EARLY) < current.expires_at)
         });
         if let Some(current) = usable {
-            return Next::Have(current.token.clone(), page.tokens.generation);
+            Next::Have(current.token.clone(), tokens.generation)
+        } else {
+            tokens.waiting.push(Rc::downgrade(driver));
+            if std::mem::replace(&mut tokens.asking, true) { Next::Wait } else { Next::Ask }
         }
-        page.tokens.waiting.push(Rc::downgrade(driver));
-        match &page.init {
-            Some(init) if !page.tokens.asking => {
-                page.tokens.asking = true;
-                Next::Ask(init.clone())
-            }
-            _ => Next::Wait,
-        }
-    });
+    };
     match next {
         Next::Have(token, generation) => driver.take_token(Ok(token), generation),
-        Next::Ask(init) => {
-            let tell = tell(|_, answer| {
-                answered(&answer);
+        Next::Ask => {
+            let asked = init.clone();
+            let tell = tell(move |_, answer| {
+                answered(&asked, &answer);
                 true
             });
             ask_token(init.is_session, &init.ask, &tell);
@@ -90,28 +84,35 @@ pub(crate) fn need_token(driver: &Rc<Driver>, fresh: bool) {
     }
 }
 
-fn answered(answer: &JsValue) {
-    let result = match convert::text(answer, "token") {
-        Some(token) => Ok((Token::new(token), convert::text(answer, "agent"))),
+fn answered(init: &Init, answer: &JsValue) {
+    let text = |name: &str| convert::text(answer, name).filter(|text| !text.is_empty());
+    let expires_at = convert::member(answer, "expires").as_f64().unwrap_or_default() as Millis;
+    let result = match text("token") {
+        Some(token) => {
+            let mut token = Token::new(token).until((expires_at > 0).then_some(expires_at));
+            token.conversation_id = text("conversation");
+            Ok(token)
+        }
         None => {
-            let message = convert::text(answer, "message").unwrap_or_default();
-            let mut error = ErrorInfo::new(ErrorCode::InvalidAuth, message);
+            let mut error = ErrorInfo::new(ErrorCode::InvalidAuth, text("message").unwrap_or_default());
             error.retryable = convert::member(answer, "retryable").is_truthy();
-            Err(error)
+            Err(match text("received") {
+                Some(shape) => error.with("received", shape),
+                None => error,
+            })
         }
     };
-    let expires_at = convert::member(answer, "expires").as_f64().unwrap_or_default() as Millis;
-    let (waiting, generation) = PAGE.with(|page| {
-        let tokens = &mut page.borrow_mut().tokens;
+    let (waiting, generation) = {
+        let tokens = &mut *init.tokens.borrow_mut();
         tokens.asking = false;
-        if let Ok((token, agent)) = &result {
+        if let Ok(token) = &result {
             tokens.generation = tokens.generation.wrapping_add(1);
-            tokens.agent = agent.clone();
+            tokens.agent = text("agent");
             tokens.current = Some(Current { token: token.clone(), expires_at });
         }
         (std::mem::take(&mut tokens.waiting), tokens.generation)
-    });
+    };
     for driver in waiting.iter().filter_map(Weak::upgrade) {
-        driver.take_token(result.clone().map(|(token, _)| token), generation);
+        driver.take_token(result.clone(), generation);
     }
 }

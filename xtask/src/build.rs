@@ -53,7 +53,8 @@ pub(crate) fn sdk(shell: &Shell, settings: &Settings) -> Result<Made> {
     dist.put_served(&wasm_file, &wasm)?;
     for bundle in &bundles {
         let name = bundle.file_name().context("a bundle has a name")?.to_string_lossy();
-        dist.put_served(&name, &fs::read(bundle)?)?;
+        let content = fs::read(bundle)?;
+        if name.contains("-node.") { dist.put(&name, &content)? } else { dist.put_served(&name, &content)? }
     }
     let types =
         fs::read(shell.path("src/element/types.d.ts")).context("cannot read src/element/types.d.ts")?;

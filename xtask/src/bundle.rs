@@ -1,5 +1,5 @@
-//! JavaScript bundles: the classic script for pages, the module and the CommonJS file for
-//! npm. All of them carry the loader, the element's shell and the glue.
+//! JavaScript bundles: the classic script for pages, and for npm the module and the CommonJS
+//! file, of pages and of Node. All of them carry the loader, the element's shell and the glue.
 
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,12 @@ pub(crate) struct Facts<'a> {
 }
 
 /// Bundle: source, esbuild format, file name.
-const BUNDLES: [(&str, &str, &str); 3] = [
+const BUNDLES: [(&str, &str, &str); 5] = [
     ("src/element/classic.js", "iife", "mindset-agent.js"),
     ("src/element/module.js", "esm", "mindset-agent.mjs"),
     ("src/element/module.js", "cjs", "mindset-agent.cjs"),
+    ("src/element/node.js", "esm", "mindset-agent-node.mjs"),
+    ("src/element/node.js", "cjs", "mindset-agent-node.cjs"),
 ];
 
 /// Makes all bundles below `target/bundle/`.
@@ -46,7 +48,7 @@ pub(crate) fn bundle(shell: &Shell, settings: &Settings, facts: &Facts<'_>) -> R
             // CommonJS has no import.meta; the loader looks before it uses the address.
             command.arg("--log-override:empty-import-meta=silent");
         }
-        command.arg(format!("--outfile={}", out.display()));
+        command.arg("--external:node:*").arg(format!("--outfile={}", out.display()));
         shell.run(command)?;
         made.push(out);
     }

@@ -1,0 +1,279 @@
+// What is asked of one session, by an element or a UI-less client: kept in order until there
+// is an instance to ask, and told again to a fresh one.
+
+import { MindsetError, plain } from './loader.js';
+import { Tools, readTools, toolError } from './tools.js';
+import { objectText, toJson } from './values.js';
+
+/** Values that are JSON objects, and whether every part must arrive unchanged. */
+export const JSON_VALUES = { situationalAwareness: false, passthroughParams: true };
+const HALF = /\\ud[89a-f]|\p{Surrogate}/iu;
+/** Values of one name that are kept before the module is there; a page may set them at every scroll. */
+const KEPT = 16;
+const TEXT_LIMIT = 100_000;
+
+/** How promises end: with a value, with an error, or with neither when the session is over. */
+const ENDS = {
+  send: (resolve, _reject, value, error) => resolve(error ? refused('error', error) : (value ?? refused('aborted'))),
+  stop: (resolve) => resolve(),
+  ask(resolve, reject, value, error) {
+    const gone = value === undefined && { code: 'not-ready', message: 'The chat was closed before this was done. Do it again in an open one.' };
+    const failed = error ?? gone;
+    if (failed) reject(failed instanceof Error ? failed : new MindsetError(failed));
+    else resolve(value ?? undefined);
+  },
+};
+ENDS.retry = ENDS.send;
+
+/** The methods that elements and clients have alike. */
+export const METHODS = [
+  'setSituationalAwareness', 'setPassthroughParams', 'setPageTools', 'sendWhenIdle', 'retry', 'stop',
+  'newConversation', 'switchConversation', 'conversations', 'renameConversation', 'deleteConversation', 'loadEarlier',
+];
+
+export class Calls {
+  agent;
+  tools = new Tools();
+  /** Calls made before the conversation could take them, in order; undefined afterwards. */
+  queue = [];
+  #glue;
+  /** Promises that a call into the instance must settle; a trap settles them. */
+  #open = new Set();
+  /** What was set last, by name: a fresh instance gets it too. */
+  #values = new Map();
+  #loader;
+  #client;
+
+  /** `client` is who asks: `report(info)` tells of an error, `isConnected` whether it is still wanted. */
+  constructor(loader, client) {
+    this.#loader = loader;
+    this.#client = client;
+  }
+
+  sendMessage(text, options) {
+    if (this.queue?.some(({ method, args }) => method === 'send' && !args[2])) {
+      throw new MindsetError({
+        code: 'busy',
+        message: 'a message is already waiting for the agent to be ready. Use sendWhenIdle to line up more.',
+        retryable: true,
+      });
+    }
+    return this.#send('send', text, options, false);
+  }
+
+  sendWhenIdle(text, options) {
+    return this.#send('send', text, options, true);
+  }
+
+  retry() {
+    return this.#send('retry');
+  }
+
+  setSituationalAwareness(object) {
+    this.setObject('situationalAwareness', object);
+  }
+
+  setPassthroughParams(object) {
+    this.setObject('passthroughParams', object);
+  }
+
+  setObject(name, object, isAttribute) {
+    this.set({ name, text: readObject(name, () => objectText(object, JSON_VALUES[name])), isAttribute });
+  }
+
+  setPageTools(list) {
+    const { text, handlers } = readTools(list);
+    try {
+      this.set({ name: 'pageTools', text, handlers });
+    } catch (error) {
+      throw toolError(error);
+    }
+  }
+
+  newConversation() {
+    return this.#send('ask', 'new');
+  }
+
+  switchConversation(id) {
+    return this.#send('ask', 'switch', id);
+  }
+
+  conversations() {
+    return this.#send('ask', 'conversations');
+  }
+
+  renameConversation(id, title) {
+    return this.#send('ask', 'rename', id, title);
+  }
+
+  deleteConversation(id) {
+    return this.#send('ask', 'delete', id);
+  }
+
+  loadEarlier() {
+    return this.#send('ask', 'load');
+  }
+
+  isBusy() {
+    if (this.queue) return this.queue.some(({ method }) => method && method !== 'ask');
+    return this.enter((agent) => agent.isAgentBusy()) ?? false;
+  }
+
+  stop() {
+    if (!this.queue) return this.#send('stop');
+    for (const { settle } of this.#leave(({ method }) => method !== 'ask')) settle();
+    return Promise.resolve();
+  }
+
+  /** Has an agent made by the live instance. */
+  make(made) {
+    this.#glue = this.#loader.glue;
+    return this.enter(() => (this.agent = made(this.#glue)));
+  }
+
+  /** The session has begun: it gets what was kept. */
+  begin() {
+    const calls = [...this.#values.values(), ...(this.queue ?? [])];
+    this.queue = undefined;
+    for (const call of calls) this.#replay(call);
+  }
+
+  /** There is no instance, or no longer: answers what is open. */
+  abandon(info) {
+    const { agent } = this;
+    this.agent = undefined;
+    const open = [...this.#open, ...this.#leave().map(({ settle }) => settle)];
+    this.queue ??= [];
+    this.tools.abort();
+    for (const settle of open) settle(undefined, info);
+    try {
+      // What is left of a trapped instance must not go on speaking.
+      agent?.remove();
+    } catch {
+      // It is lost either way.
+    }
+  }
+
+  /** Nobody wants the session any more. The agent that was. */
+  end() {
+    const { agent } = this;
+    this.agent = undefined;
+    for (const { settle } of this.#leave()) settle();
+    this.queue ??= [];
+    if (agent) this.enter(() => agent.remove());
+    return agent;
+  }
+
+  /** Sets a value now, or in its turn. What an attribute holds is refused by an event only. */
+  set(call) {
+    if (this.queue) {
+      const same = this.queue.filter(({ name }) => name === call.name);
+      if (same.length === KEPT) this.queue.splice(this.queue.indexOf(same[0]), 1);
+      this.queue.push(call);
+    } else if (call.isAttribute) {
+      this.#tell(call);
+    } else {
+      this.#take(call);
+    }
+  }
+
+  /** A call into the instance; nothing if that is lost with it. */
+  enter(call) {
+    try {
+      return call(this.agent);
+    } catch (error) {
+      if (!this.#loader.trapped(error, this.#glue)) throw error;
+    }
+  }
+
+  /** Takes messages out of the queue; what was set stays for the next instance. */
+  #leave(isLeft = () => true) {
+    const left = (this.queue ?? []).filter((call) => call.settle && isLeft(call));
+    if (this.queue) this.queue = this.queue.filter((call) => !left.includes(call));
+    return left;
+  }
+
+  #take(call) {
+    const { name, text, handlers, isAttribute, error } = call;
+    if (error) throw error;
+    // The parser of the module mends half pairs.
+    if (name in JSON_VALUES && HALF.test(text)) readObject(name, () => toJson(JSON.parse(text), '', true));
+    // One that traps is for the next instance.
+    this.enter((agent) => agent.set(name, text, Boolean(isAttribute)));
+    this.#values.set(name, call);
+    if (handlers) this.tools.accept(handlers);
+  }
+
+  #tell(call) {
+    try {
+      this.#take(call);
+    } catch (error) {
+      this.#client.report(plain(error));
+    }
+  }
+
+  #send(method, ...args) {
+    const [text] = args;
+    // Later the instance says so, and what else is wrong.
+    if (this.queue && method === 'send' && !(typeof text === 'string' && text.trim() && [...text].length <= TEXT_LIMIT)) {
+      throw new MindsetError({
+        code: 'invalid-request',
+        message: 'a message is a text of at most 100,000 characters, and not a blank one.',
+      });
+    }
+    let settle;
+    const promise = new Promise((resolve, reject) => {
+      settle = (value, error) => {
+        this.#open.delete(settle);
+        ENDS[method](resolve, reject, value, error);
+      };
+    });
+    if (!this.queue) {
+      this.#call(method, settle, args);
+    } else if (this.#loader.dead) {
+      settle(undefined, this.#loader.dead);
+    } else if (this.#client.isClosed) {
+      settle();
+    } else {
+      this.queue.push({ method, settle, args });
+      if (this.#client.isConnected && !this.#loader.glue) this.#loader.load().catch(() => {});
+    }
+    return promise;
+  }
+
+  #call(method, settle, args) {
+    this.#open.add(settle);
+    try {
+      this.agent[method](settle, ...args);
+    } catch (error) {
+      if (this.#loader.trapped(error, this.#glue)) return;
+      this.#open.delete(settle);
+      throw error;
+    }
+  }
+
+  // What could not be refused when it was called is an answer now.
+  #replay(call) {
+    const { method, settle, args } = call;
+    if (!this.agent) return this.queue.push(call);
+    if (!settle) return this.#tell(call);
+    try {
+      this.#call(method, settle, args);
+    } catch (error) {
+      settle(undefined, error);
+    }
+  }
+}
+
+/** What `read` gives; its complaint as an error that names the property. */
+export function readObject(name, read) {
+  try {
+    return read();
+  } catch ({ message }) {
+    throw new MindsetError({ code: 'invalid-config', message: `${name} was refused: ${message}` });
+  }
+}
+
+function refused(status, error) {
+  return { status, conversationId: '', runId: '', ...(error && { error: plain(error) }) };
+}
