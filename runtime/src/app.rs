@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use crate::assets::Assets;
-use crate::auth::Tokens;
+use crate::auth::{MAX_LIFETIME, Tokens};
+use crate::clock;
 use crate::config::{Config, Environment};
 use crate::knowledge::Knowledge;
 use crate::limiter::Limiter;
@@ -45,15 +46,16 @@ impl App {
     /// A sentence that says what to do.
     pub async fn start(config: Config, env: &Environment) -> Result<App, OpenError> {
         let store = Store::open(&config.server.database).await?;
+        let broken = |e| OpenError(format!("The database failed: {e}."));
         let secret = match &config.server.token_secret {
             Some(secret) => secret.clone(),
-            None => {
-                store.token_secret().await.map_err(|e| OpenError(format!("The database failed: {e}.")))?
-            }
+            None => store.token_secret().await.map_err(broken)?,
         };
+        let tokens = Tokens::new(&secret, config.server.token_lifetime);
+        tokens.remember(store.signed_out(clock::now().saturating_sub(MAX_LIFETIME)).await.map_err(broken)?);
         let tools = Arc::new(Tools::new(Knowledge::open(store.clone(), &config).await?, &config));
         Ok(App(Arc::new(Inner {
-            tokens: Tokens::new(&secret, config.server.token_lifetime),
+            tokens,
             models: Models::new(&config, env),
             runs: Arc::new(Runs::new(store.clone(), tools, &config)),
             limiter: Limiter::new(config.server.anonymous_per_minute),

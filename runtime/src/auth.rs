@@ -4,6 +4,8 @@
 //! only if its header is, byte for byte, the one written here, so `alg: none`
 //! and every other confusion of algorithms is out before anything is decoded.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, header};
@@ -22,6 +24,13 @@ use crate::ids;
 /// `{"alg":"HS256","typ":"JWT"}`.
 const HEADER: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";
 
+/// The claim with the moment of issue in milliseconds: `iat` has the second only, and more than
+/// one token and sign-out fit into it.
+const ISSUED: &str = "ms";
+
+/// No token is good for longer.
+pub(crate) const MAX_LIFETIME: Millis = 3_600_000;
+
 /// No token of ours is longer.
 const MAX_TOKEN: usize = 4096;
 
@@ -30,6 +39,9 @@ const MAX_TOKEN: usize = 4096;
 pub(crate) struct Tokens {
     key: hmac::Key,
     lifetime: Duration,
+    /// From when on the tokens of users who signed out of late are good again. Older ones have
+    /// ended by themselves, so what is left in memory is short and asked at every request.
+    good_from: Mutex<HashMap<String, Millis>>,
 }
 
 /// A user of an app.
@@ -55,17 +67,43 @@ pub(crate) struct Token {
 impl Tokens {
     /// Signs with `secret`; tokens are good for `lifetime`.
     pub(crate) fn new(secret: &Secret, lifetime: Duration) -> Tokens {
-        Tokens { key: hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes()), lifetime }
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
+        Tokens { key, lifetime, good_from: Mutex::default() }
+    }
+
+    fn good_from(&self) -> MutexGuard<'_, HashMap<String, Millis>> {
+        self.good_from.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the store knows of users who signed out: each with the moment from which on tokens
+    /// are good.
+    pub(crate) fn remember(&self, signed_out: Vec<(String, Millis)>) {
+        self.good_from().extend(signed_out);
+    }
+
+    /// Tokens that the user has got so far are good no more; gives the moment from which on
+    /// new ones are, for the store.
+    pub(crate) fn revoke(&self, user: &User, now: Millis) -> Millis {
+        let mut good_from = self.good_from();
+        let before = good_from.get(&user.id).copied().unwrap_or(0);
+        // Later than every token of this millisecond, and than those after an earlier sign-out.
+        let from = now.max(before) + 1;
+        good_from.retain(|_, from| *from + MAX_LIFETIME > now);
+        good_from.insert(user.id.clone(), from);
+        from
     }
 
     /// A token for `user`.
     pub(crate) fn issue(&self, user: &User, now: Millis) -> Token {
+        // A token that follows a sign-out at once is a token after it.
+        let now = self.good_from().get(&user.id).map_or(now, |from| now.max(*from));
         let issued = now / 1000;
         let expires = issued + self.lifetime.as_secs();
         let mut claims = object! {
             "sub": user.id.as_str(), "aud": user.app.as_str(), "iat": issued, "exp": expires,
             "jti": ids::uuid(),
         };
+        claims.insert(ISSUED, now);
         if user.anonymous {
             claims.insert("anonymous", true);
         }
@@ -97,6 +135,13 @@ impl Tokens {
                 ErrorCode::AuthExpired,
                 "The token has expired. Get a new one and try again.",
             ));
+        }
+        // Tokens of earlier versions have the second only.
+        let number = |key| claims.get(key).and_then(Value::as_u64);
+        let issued = number(ISSUED).or_else(|| number("iat").map(|seconds| seconds * 1000)).unwrap_or(0);
+        if self.good_from().get(&id).is_some_and(|from| issued < *from) {
+            let message = "The token ended with a sign-out. Get a new one and try again.";
+            return Err(ApiError::new(ErrorCode::InvalidAuth, message));
         }
         let anonymous = claims.get("anonymous").and_then(Value::as_bool).unwrap_or(false);
         Ok(User { app, id, anonymous })
@@ -199,6 +244,28 @@ mod tests {
         ] {
             assert!(tokens().verify(&bad, NOW).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_sign_out_ends_what_was_issued_before_and_nothing_after() {
+        let tokens = tokens();
+        let other = User { id: "u2".into(), ..user() };
+        let theirs = tokens.issue(&other, NOW);
+        let good = |token: &Token, now| tokens.verify(token.text.expose(), now).is_ok();
+        // All of it in one millisecond, with a clock that even goes back.
+        let mut before = vec![tokens.issue(&user(), NOW)];
+        for now in [NOW, NOW, NOW - 5, NOW + 7] {
+            tokens.revoke(&user(), now);
+            assert!(before.iter().all(|token| !good(token, now)));
+            let after = tokens.issue(&user(), now);
+            assert!(good(&after, now) && good(&theirs, now));
+            before.push(after);
+        }
+        // After a restart the store tells it again.
+        let again = Tokens::new(&Secret::new("0123456789abcdef0123456789abcdef"), Duration::from_secs(60));
+        assert!(again.verify(before[0].text.expose(), NOW).is_ok());
+        again.remember(vec![("u1".into(), NOW + 1)]);
+        assert!(again.verify(before[0].text.expose(), NOW).is_err());
     }
 
     #[test]

@@ -59,16 +59,11 @@ impl ApiError {
         .with("path", path)
     }
 
-    /// The address exists, the method does not.
-    pub(crate) fn wrong_method(method: &str) -> ApiError {
+    /// The address exists, the method does not; `taken` are those that do.
+    pub(crate) fn wrong_method(method: &str, taken: &[&str]) -> ApiError {
         let method: String = method.chars().take(20).collect();
-        ApiError::new(
-            ErrorCode::InvalidRequest,
-            format!(
-                "This address does not take {method}. Compare it with the HTTP API in the documentation."
-            ),
-        )
-        .status(StatusCode::METHOD_NOT_ALLOWED)
+        let message = format!("This address does not take {method}. Use {}.", taken.join(" or "));
+        ApiError::new(ErrorCode::InvalidRequest, message).status(StatusCode::METHOD_NOT_ALLOWED)
     }
 }
 
@@ -116,6 +111,6 @@ mod tests {
     fn codes_that_never_travel_become_500() {
         let error = ApiError::new(ErrorCode::Network, "x");
         assert_eq!(error.into_response().status(), 500);
-        assert_eq!(ApiError::wrong_method("PUT").into_response().status(), 405);
+        assert_eq!(ApiError::wrong_method("PUT", &["GET"]).into_response().status(), 405);
     }
 }

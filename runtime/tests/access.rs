@@ -6,7 +6,7 @@ mod support;
 use std::time::Duration;
 
 use mindset_core::json::Value;
-use support::{CONFIG, Server, input};
+use support::{CONFIG, Folder, Server, input};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const ANONYMOUS: &str = r#"{"appUid":"demo","agentUid":"demo"}"#;
@@ -288,4 +288,40 @@ async fn requests_that_do_not_arrive_are_given_up() {
     let (token, _) = server.anonymous().await;
     let events = support::events(server.run(&token, "slow", ("r1", "t1"), "hello").await).await;
     assert_eq!(support::kind(support::last(&events)), "RUN_FINISHED");
+}
+
+#[tokio::test]
+async fn a_sign_out_ends_every_token_so_far() {
+    let folder = Folder::new();
+    let server = Server::at(&folder.path("test.db"), CONFIG, &[]).await;
+    let (first, second, bob) = (server.user("ada").await, server.user("ada").await, server.user("bob").await);
+    let list = async |server: &Server, token: &str| {
+        server.request("GET", "/v1/conversations").bearer(token).send().await
+    };
+    assert_eq!(list(&server, &first).await.status, 200);
+    assert_eq!(server.post("/v1/signout", "").bearer(&first).send().await.status, 204);
+    let third = server.user("ada").await;
+    for token in [&first, &second] {
+        assert_eq!(list(&server, token).await.error(), (401, "invalid-auth".into()));
+        let again = server.post("/v1/signout", "").bearer(token).send().await;
+        assert_eq!(again.error(), (401, "invalid-auth".into()));
+    }
+    assert_eq!([list(&server, &third).await.status, list(&server, &bob).await.status], [200, 200]);
+    server.stop().await;
+    let server = Server::at(&folder.path("test.db"), CONFIG, &[]).await;
+    assert_eq!(list(&server, &second).await.error(), (401, "invalid-auth".into()), "after a restart too");
+    assert_eq!(list(&server, &third).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_interface_describes_itself() {
+    let server = Server::start().await;
+    let answer = server.request("GET", "/openapi.json").send().await;
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, "*"));
+    assert_eq!(answer.body.str("openapi"), Some("3.1.0"));
+    assert_eq!(answer.body.get("info").and_then(|i| i.str("version")), Some(env!("CARGO_PKG_VERSION")));
+    let wrong = server.request("PUT", "/v1/conversations").send().await;
+    assert_eq!(wrong.error(), (405, "invalid-request".into()));
+    assert!(wrong.text.contains("GET or POST"), "{}", wrong.text);
+    assert_eq!(wrong.header("allow"), "GET,HEAD,POST");
 }

@@ -6,20 +6,24 @@ mod asked;
 mod body;
 mod conversations;
 mod dev;
+mod openapi;
 mod runs;
 mod sdkusers;
+mod signout;
 mod surrogates;
+mod table;
 mod threads;
 
 use axum::Router;
-use axum::extract::{FromRequestParts, OriginalUri, Path, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, OriginalUri, Path, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post, put};
 use mindset_core::error::ErrorCode;
 use mindset_core::json::Value;
+
+use table::ROUTES;
 
 use crate::app::App;
 use crate::cors;
@@ -27,36 +31,18 @@ use crate::error::{ApiError, ApiResult};
 
 /// Every address of the server.
 pub(crate) fn router(app: App) -> Router {
-    Router::new()
-        .route("/healthz", only(get(healthz)))
-        .route("/v1/anonymous", only(post(anonymous::create)))
-        .route("/api/v1/appuid/{app_uid}/sdkusers/auth", only(post(sdkusers::auth)))
-        .route(
-            "/api/v1/appuid/{app_uid}/agentsessions",
-            only(get(agentsessions::list).post(agentsessions::create)),
-        )
-        .route(
-            "/api/v1/appuid/{app_uid}/agentsessions/{uid}",
-            only(get(agentsessions::read).delete(agentsessions::delete)),
-        )
-        .route("/api/v1/appuid/{app_uid}/threads", only(post(threads::create)))
-        .route("/v1/agents/{agent_uid}/runs", only(post(runs::create)))
-        .route("/v1/runs/{run_id}/cancel", only(post(runs::cancel)))
-        .route("/v1/runs/{run_id}/passthrough-params", only(put(runs::passthrough)))
-        .route("/v1/conversations", only(get(conversations::list).post(conversations::create)))
-        .route(
-            "/v1/conversations/{id}",
-            only(get(conversations::read).patch(conversations::rename).delete(conversations::delete)),
-        )
-        .route("/v1/dev/conversations/{id}", only(get(dev::read)))
+    let routes =
+        ROUTES.iter().fold(Router::new(), |router, route| router.route(route.path, (route.answer)()));
+    routes
+        // Methods that are not there answer like every other error.
+        .method_not_allowed_fallback(async |path: MatchedPath, method: Method| {
+            let taken: Vec<&str> =
+                ROUTES.iter().filter(|r| r.path == path.as_str()).map(|r| r.method).collect();
+            ApiError::wrong_method(method.as_str(), &taken)
+        })
         .fallback(other)
         .layer(middleware::from_fn_with_state(app.clone(), cors::layer))
         .with_state(app)
-}
-
-/// Methods that are not there answer like every other error.
-fn only(methods: MethodRouter<App>) -> MethodRouter<App> {
-    methods.fallback(async |method: Method| ApiError::wrong_method(method.as_str()))
 }
 
 /// The variable part of an address, decoded.
@@ -108,7 +94,7 @@ async fn other(State(app): State<App>, OriginalUri(uri): OriginalUri, request: R
         return ApiError::unknown_route(path).into_response();
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let wrong = ApiError::wrong_method(request.method().as_str());
+        let wrong = ApiError::wrong_method(request.method().as_str(), &["GET"]);
         return ([(header::ALLOW, "GET, HEAD")], wrong).into_response();
     }
     file(&app, &uri, request.headers())

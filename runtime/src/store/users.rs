@@ -1,7 +1,9 @@
 //! Users: known by the customer's id, or by a key of their own.
 
+use mindset_core::Millis;
+
 use crate::auth::User;
-use crate::store::{Store, StoreResult, signed};
+use crate::store::{Store, StoreResult, signed, unsigned};
 use crate::{clock, ids};
 
 impl Store {
@@ -69,5 +71,32 @@ impl Store {
         .bind(signed(clock::now()))
         .fetch_one(&self.pool)
         .await
+    }
+
+    /// Tokens that the user got before `from` are good no more.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn revoke_tokens(&self, user: &User, from: Millis) -> StoreResult<()> {
+        sqlx::query("UPDATE users SET tokens_from = ? WHERE app = ? AND id = ?")
+            .bind(signed(from))
+            .bind(&user.app)
+            .bind(&user.id)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// Who has signed out since a moment: the user's id, and from when on tokens are good again.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn signed_out(&self, since: Millis) -> StoreResult<Vec<(String, Millis)>> {
+        let rows: Vec<(String, i64)> =
+            sqlx::query_as("SELECT id, tokens_from FROM users WHERE tokens_from > ?")
+                .bind(signed(since))
+                .fetch_all(&self.pool)
+                .await?;
+        Ok(rows.into_iter().map(|(id, from)| (id, unsigned(from))).collect())
     }
 }
