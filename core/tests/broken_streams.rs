@@ -21,7 +21,7 @@ fn script() -> ScriptedModel {
 const ANSWER: [&str; 3] = ["user: hello", "assistant: Grüße 🙂\n\"quoted\" ", "assistant: Done."];
 
 #[test]
-fn cut_after_any_byte_is_never_a_finished_turn() {
+fn cut_after_any_byte_the_turn_goes_on() {
     let mut whole = Pair::new(script());
     whole.ask("hello");
     assert_eq!(whole.page().transcript(), ANSWER);
@@ -29,16 +29,9 @@ fn cut_after_any_byte_is_never_a_finished_turn() {
     for after in 0..=length {
         let mut pair = Pair::new(script());
         // Every other cut looks like a proper end.
-        pair.network.cut = Some(Cut { after, clean: after % 2 == 0 });
-        let result = pair.ask("hello");
-        match result.status {
-            TurnStatus::Finished => {
-                assert_eq!(after, length);
-                assert_eq!(pair.page().transcript(), ANSWER);
-            }
-            TurnStatus::Error => assert!(result.error.unwrap().retryable),
-            TurnStatus::Aborted => panic!("nobody stopped it"),
-        }
+        pair.network.cut = Some(if after % 2 == 0 { Cut::clean(after) } else { Cut::broken(after) });
+        assert_eq!(pair.ask("hello").status, TurnStatus::Finished);
+        assert_eq!(pair.page().transcript(), ANSWER);
         // The server never noticed.
         assert_eq!(pair.server.ended, [RunState::Finished]);
         assert_eq!(pair.server.transcript(), ANSWER);
@@ -47,16 +40,20 @@ fn cut_after_any_byte_is_never_a_finished_turn() {
 }
 
 #[test]
-fn retry_after_any_cut_leaves_the_message_once() {
-    let length = {
-        let mut whole = Pair::new(script());
-        whole.ask("hello");
-        whole.server.streams[0].len()
-    };
-    for after in (0..length).step_by(7) {
+fn without_a_network_no_part_of_an_answer_is_a_finished_turn() {
+    let mut whole = Pair::new(script());
+    whole.ask("hello");
+    for after in (0..whole.server.streams[0].len()).step_by(7) {
         let mut pair = Pair::new(script());
-        pair.network.cut = Some(Cut { after, clean: false });
-        pair.ask("hello");
+        pair.network.cut = Some(Cut::silent(after));
+        let send = pair.send("hello");
+        pair.drive_for(1_000);
+        pair.set_network(false);
+        pair.drive();
+        let result = pair.page().result(send);
+        assert_eq!(result.status, TurnStatus::Error);
+        assert!(result.error.as_ref().unwrap().retryable);
+        pair.set_network(true);
         assert_eq!(pair.retry().text.as_deref(), Some("Next."));
         assert_eq!(pair.server.transcript(), ["user: hello", "assistant: Next."]);
         assert_eq!(pair.server.transcript(), pair.page().transcript());

@@ -114,7 +114,7 @@ fn message(pair: &mut Pair, dice: &mut Dice, n: u64) -> bool {
     if dice.once_in(3) {
         disturbed = true;
         let after = usize::try_from(dice.below(4_000)).unwrap();
-        pair.network.cut = Some(Cut { after, clean: dice.once_in(2) });
+        pair.network.cut = Some(Cut { after, clean: dice.once_in(2), stall: false });
     }
     if dice.once_in(10) {
         pair.server.tokens.clear();
@@ -290,7 +290,7 @@ fn play_tools(seed: u64) {
         pair.network.chunk = usize::try_from(dice.pick(&[0, 1, 50])).unwrap();
         if dice.once_in(4) {
             let after = usize::try_from(dice.below(4_000)).unwrap();
-            pair.network.cut = Some(Cut { after, clean: dice.once_in(2) });
+            pair.network.cut = Some(Cut { after, clean: dice.once_in(2), stall: false });
         }
         if pair.send_from(page, &format!("message {n}"), SendOptions::default()).is_err() {
             continue;

@@ -109,25 +109,29 @@ fn slow_model_stays_alive_through_signs_of_life() {
 }
 
 #[test]
-fn silence_past_the_heartbeat_is_a_broken_connection() {
+fn silence_past_the_heartbeat_opens_the_stream_again() {
     let mut pair = Pair::new(ScriptedModel::new([Step::says("Too late.").slowly(100_000)]));
     pair.server.ping = 0;
     let result = pair.ask("go");
-    assert_eq!(result.status, TurnStatus::Error);
-    assert_eq!(pair.page().transcript(), ["user: go"]);
-    // The server never noticed, and the truth is in its store.
+    assert_eq!(result.text.as_deref(), Some("Too late."));
+    assert!(pair.page().sketch().contains(&"reconnecting".to_owned()));
     assert_eq!(pair.server.ended, [RunState::Finished]);
     assert_eq!(pair.server.transcript(), ["user: go", "assistant: Too late."]);
+    assert_eq!(pair.server.transcript(), pair.page().transcript());
 }
 
 #[test]
 fn retry_at_once_after_a_broken_stream_clears_the_old_run() {
-    let slow = Step::says("One two three four").slowly(100);
+    let slow = Step::says("One two three four").slowly(100_000);
     let mut pair = Pair::new(ScriptedModel::new([slow, Step::says("Whole.")]));
     pair.network.latency = 30;
-    pair.network.cut = Some(pair::Cut { after: 600, clean: false });
     let send = pair.send("count");
+    pair.drive_for(150_000);
+    pair.set_network(false);
     assert_eq!(pair.drive_to_result(send).status, TurnStatus::Error);
+    assert_eq!(pair.page().transcript(), ["user: count", "assistant: One  [interrupted]"]);
+    assert!(pair.page().sketch().contains(&"error network".to_owned()));
+    pair.set_network(true);
     assert_eq!(pair.retry().text.as_deref(), Some("Whole."));
     assert_eq!(pair.server.ended, [RunState::Cancelled, RunState::Finished]);
     assert_eq!(pair.server.stored(), ["user: count", "assistant: Whole."]);
@@ -233,10 +237,11 @@ fn retry_replaces_the_failed_attempt() {
 #[test]
 fn retry_of_a_message_that_never_arrived() {
     let mut pair = says(&["Hello."]);
-    let gone = Canned { purpose: FetchPurpose::Run, status: 0, content_type: "", body: "" };
-    pair.server.canned.push_back(gone);
+    pair.set_network(false);
     let result = pair.ask("hello");
     assert_eq!(result.error.unwrap().code, ErrorCode::Network);
+    assert_eq!(pair.server.posted.len(), 0);
+    pair.set_network(true);
     assert_eq!(pair.retry().text.as_deref(), Some("Hello."));
     assert_eq!(pair.server.stored(), ["user: hello", "assistant: Hello."]);
     assert_eq!(pair.server.transcript(), pair.page().transcript());
@@ -274,7 +279,6 @@ fn answers_that_are_no_stream_end_the_turn() {
     for (status, content_type, body, code) in [
         (200, "text/html", "<!doctype html>", ErrorCode::Protocol),
         (200, "application/json", "{}", ErrorCode::Protocol),
-        (200, "text/event-stream", "", ErrorCode::Protocol),
         (200, "text/event-stream", "data: {oops\n\n", ErrorCode::Protocol),
         (
             200,
@@ -289,13 +293,27 @@ fn answers_that_are_no_stream_end_the_turn() {
             r#"{"error":{"code":"rate-limited","message":"Slow down."}}"#,
             ErrorCode::RateLimited,
         ),
-        (0, "", "", ErrorCode::Network),
     ] {
         let mut pair = says(&["Hello."]);
         pair.server.canned.push_back(Canned { purpose: FetchPurpose::Run, status, content_type, body });
         let result = pair.ask("hello");
         assert_eq!(result.error.map(|e| e.code), Some(code), "{status} {content_type} {body}");
         assert_eq!(pair.ask("again").text.as_deref(), Some("Hello."));
+    }
+}
+
+#[test]
+fn a_message_without_an_answer_is_posted_again() {
+    for (status, content_type) in [(0, ""), (200, "text/event-stream")] {
+        let mut pair = says(&["Hello."]);
+        for _ in 0..5 {
+            let canned = Canned { purpose: FetchPurpose::Run, status, content_type, body: "" };
+            pair.server.canned.push_back(canned);
+        }
+        assert_eq!(pair.ask("hello").text.as_deref(), Some("Hello."));
+        assert_eq!(pair.server.posted.len(), 1);
+        assert_eq!(pair.server.stored(), ["user: hello", "assistant: Hello."]);
+        assert!(pair.page().sketch().contains(&"reconnecting".to_owned()));
     }
 }
 

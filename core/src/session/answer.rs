@@ -5,9 +5,10 @@ use super::exchange::{Arrival, Exchange};
 use super::fault;
 use super::state::{Phase, Running, State, Turn};
 use super::stream::Stream;
-use super::{FetchId, Protocol, Session};
+use super::{FetchId, Output, Protocol, Session};
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
+use crate::json::{self, Value};
 
 impl Session {
     pub(super) fn running_arrival(
@@ -23,11 +24,7 @@ impl Session {
                 return self.streaming_arrival(turn, phase, arrival, now);
             }
             Phase::Posted(exchange) if exchange.fetch == fetch && exchange.opens_stream(&arrival) => {
-                self.transcript.given_up = None;
-                if turn.outdated {
-                    self.update_run(turn.run_id.clone(), now);
-                }
-                return self.stream_on(turn, fetch, Box::new(Stream::new()), now);
+                return self.stream_opens(turn, fetch, now);
             }
             Phase::Posted(exchange) | Phase::Clearing(exchange) if exchange.fetch == fetch => {
                 exchange.take(arrival)
@@ -36,11 +33,34 @@ impl Session {
         };
         match (phase, ended) {
             (Phase::Posted(_), Some(Err(failure))) => {
-                self.give_up(turn, fault::unreachable(&failure), now);
+                self.lost(turn, None, fault::unreachable(&failure), now);
             }
             (Phase::Posted(exchange), Some(Ok(()))) => self.refused(turn, &exchange, now),
-            (Phase::Clearing(_), Some(_)) => self.post(turn, now),
+            (Phase::Clearing(_), Some(_)) => self.post_again(turn, now),
             (phase, _) => self.go_on(turn, phase),
+        }
+    }
+
+    /// The answer is the run's stream.
+    fn stream_opens(&mut self, mut turn: Box<Turn>, fetch: FetchId, now: Millis) {
+        self.transcript.given_up = None;
+        self.found_again(&mut turn, now);
+        turn.renewed = false;
+        let stream = turn.link.stream.take().unwrap_or_else(|| self.new_stream(&turn));
+        if !turn.found && !stream.spoke {
+            self.tell_pages();
+        }
+        if std::mem::take(&mut turn.outdated) {
+            self.update_run(turn.run_id.clone(), now);
+        }
+        self.stream_on(turn, fetch, stream, now);
+    }
+
+    /// Other pages of this browser show the conversation too.
+    pub(super) fn tell_pages(&mut self) {
+        let id = self.transcript.thread_id.clone().filter(|_| self.config.protocol == Protocol::Mindset);
+        if let Some(id) = id {
+            self.out.push(Output::Tell(id));
         }
     }
 
@@ -56,8 +76,7 @@ impl Session {
                     Ok(()) if !stream.spoke => fault::not_the_protocol("text/event-stream", ""),
                     _ => fault::cut_off(),
                 };
-                self.remember(*stream);
-                self.give_up(turn, error, now);
+                self.lost(turn, Some(stream), error, now);
             }
             Arrival::Head { .. } => self.stream_on(turn, fetch, stream, now),
         }
@@ -72,12 +91,31 @@ impl Session {
     /// The answer to a run is no stream.
     pub(super) fn refused(&mut self, mut turn: Box<Turn>, exchange: &Exchange, now: Millis) {
         if exchange.status == 0 {
-            return self.give_up(turn, fault::cut_off(), now);
+            return self.lost(turn, None, fault::cut_off(), now);
         }
         if exchange.status == 401 && !turn.renewed && self.can_renew() {
             turn.renewed = true;
             self.go_on(turn, Phase::SignIn);
             return self.renew(exchange.token, now);
+        }
+        if turn.link.may_run() || exchange.status == 410 {
+            let body = json::parse(&json::lossy(&exchange.body)).unwrap_or_default();
+            let reads = turn.link.stream.as_ref().map(|stream| stream.position().is_some() || turn.found);
+            match (exchange.status, reads) {
+                // What was posted has never begun, and may be posted again.
+                (404, Some(false)) => {
+                    turn.link.stream = None;
+                    return self.lost(turn, None, fault::cut_off(), now);
+                }
+                (410, _) if body.get("conversation").is_some_and(Value::is_object) => {
+                    let stored = body.get("conversation").unwrap_or(&Value::Null);
+                    return self.go_by_store(turn, stored, now);
+                }
+                (204 | 404, Some(_)) | (410, _) => return self.read_stored(turn, now),
+                // Something between here and the server, or a server that starts.
+                (200..300 | 408 | 429 | 500.., _) => return self.lost(turn, None, fault::cut_off(), now),
+                _ => {}
+            }
         }
         let error = fault::refused(exchange.status, &exchange.content_type, &exchange.body);
         if error.code == ErrorCode::Busy
@@ -97,6 +135,7 @@ impl Session {
             match stream.next() {
                 Ok(None) => return self.stream_on(turn, fetch, stream, now),
                 Ok(Some(event)) => {
+                    turn.link.goes_on();
                     if let Some(end) = self.apply(&mut turn, &mut stream, event, now) {
                         self.let_end(fetch, now);
                         return self.run_ended(turn, *stream, end, now);
@@ -134,7 +173,12 @@ impl Session {
             Phase::Streaming { fetch, .. } => self.out.abort(*fetch),
             // A cancel may go on: nobody wants that run. Calls end on their own, and others
             // may wait for the credentials too.
-            Phase::Clearing(_) | Phase::Calling(_) | Phase::SignIn => {}
+            Phase::Clearing(_)
+            | Phase::Calling(_)
+            | Phase::SignIn
+            | Phase::Reading
+            | Phase::Broken { .. }
+            | Phase::Elsewhere { .. } => {}
         }
     }
 
@@ -145,21 +189,22 @@ impl Session {
         match phase {
             Phase::Calling(step) => self.tools_timed_out(turn, step, now),
             Phase::Posted(exchange) if exchange.status != 0 => self.refused(turn, &exchange, now),
-            Phase::Posted(_) => self.give_up(turn, fault::timed_out(), now),
+            Phase::Posted(_) => self.lost(turn, None, fault::timed_out(), now),
             Phase::Streaming { stream, .. } => {
-                self.remember(*stream);
                 let message = "The connection went silent before the answer was whole. Try again.";
-                self.give_up(turn, ErrorInfo::new(ErrorCode::Network, message), now);
+                self.lost(turn, Some(stream), ErrorInfo::new(ErrorCode::Network, message), now);
             }
-            Phase::Clearing(_) => self.post(turn, now),
-            Phase::SignIn => self.go_on(turn, phase),
+            Phase::Broken { .. } => self.try_again(turn, now),
+            Phase::Elsewhere { .. } => self.read_stored(turn, now),
+            Phase::Clearing(_) => self.post_again(turn, now),
+            Phase::SignIn | Phase::Reading => self.go_on(turn, phase),
         }
     }
 
     /// Ends a turn whose run may still be at work. The server is left to finish it,
     /// as with every reader that goes away, until the next message finds it in the
     /// way.
-    fn give_up(&mut self, turn: Box<Turn>, error: ErrorInfo, now: Millis) {
+    pub(super) fn give_up(&mut self, turn: Box<Turn>, error: ErrorInfo, now: Millis) {
         if self.config.protocol == Protocol::Mindset {
             self.transcript.given_up = Some(turn.run_id.clone());
         }

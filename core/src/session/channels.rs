@@ -154,8 +154,9 @@ impl Session {
     fn tell_run(&mut self, now: Millis) {
         let State::Running(running) = &mut self.state else { return };
         match &running.phase {
-            // The server may not know the run yet.
-            Phase::Posted(_) => running.turn.outdated = true,
+            // The server may not know the run yet, or not be heard.
+            Phase::Posted(_) | Phase::Broken { .. } => running.turn.outdated = true,
+            Phase::SignIn if running.turn.link.may_run() => running.turn.outdated = true,
             Phase::Streaming { .. } => {
                 let run_id = running.turn.run_id.clone();
                 self.update_run(run_id, now);

@@ -210,7 +210,9 @@ impl Session {
     fn credentials_there(&mut self, now: Millis) {
         match std::mem::take(&mut self.state) {
             State::Starting(attempt) => self.open(attempt, now),
-            State::Running(running) if matches!(running.phase, Phase::SignIn) => self.post(running.turn, now),
+            State::Running(running) if matches!(running.phase, Phase::SignIn) => {
+                self.post_again(running.turn, now);
+            }
             other => self.state = other,
         }
         if let Some(run_id) = self.recancel.take() {

@@ -10,7 +10,7 @@ use super::{DomEvent, Protocol, Session, TurnResult, TurnStatus};
 use crate::Millis;
 use crate::error::ErrorInfo;
 use crate::event::{Bound, BoundReason, MessageStatus, Reason, RunError, RuntimeEvent};
-use crate::json::Value;
+use crate::json::{Value, concat};
 use crate::view::{Notice, NoticeAction};
 
 /// How a turn ends.
@@ -50,6 +50,12 @@ impl Session {
                 return self.end_turn(turn, ending, now);
             }
         };
+        if turn.found && bound.is_none() && !stream.open_calls(outcome.as_ref()).is_empty() {
+            // They are the calls of the page that posted the run.
+            let mut turn = turn;
+            turn.link.stream = Some(Box::new(stream));
+            return self.read_stored(turn, now);
+        }
         let calls = if bound.is_some() { Vec::new() } else { stream.open_calls(outcome.as_ref()) };
         if !calls.is_empty() && turn.runs < RUN_LIMIT {
             return self.call_page(turn, stream, &calls, now);
@@ -80,12 +86,17 @@ impl Session {
 
     /// Ends the turn; the promise comes after idle, or before the next turn.
     pub(super) fn end_turn(&mut self, mut turn: Box<Turn>, ending: Ending, now: Millis) {
+        self.uncover(&mut turn);
         self.end_server_tools(&mut turn, true, now);
+        let told = turn.started && !turn.found;
         let mut result = self.result(&turn, TurnStatus::Finished);
         let send = turn.send;
         match ending {
             Ending::Finished { bound } => {
                 result.bound = bound;
+                if let Some(bound) = bound {
+                    self.out.notice(Some(at_bound(bound.reason)));
+                }
                 if bound.is_none() && result.text.is_none() {
                     let text = "The agent gave no answer.".to_owned();
                     self.out.notice(Some(Notice { error: false, text, action: None }));
@@ -111,12 +122,16 @@ impl Session {
         if let Some(send) = send {
             self.out.settle(send, result);
         }
+        if told {
+            self.tell_pages();
+        }
         if !rests {
             self.rest(now);
         }
     }
 
-    fn complete(&mut self, turn: Turn, bound: Option<Bound>) {
+    fn complete(&mut self, mut turn: Turn, bound: Option<Bound>) {
+        self.tell_started(&mut turn, None);
         let conversation_id = self.transcript.thread_id.clone().unwrap_or_default();
         self.out.runtime(RuntimeEvent::Complete {
             messages: self.transcript.rows.clone(),
@@ -135,7 +150,7 @@ impl Session {
         let status =
             if reason == Reason::Interrupted { MessageStatus::Interrupted } else { MessageStatus::Error };
         self.mark_answer(&turn, status);
-        let retryable = error.retryable;
+        let (retryable, done) = (error.retryable, in_words(&effects));
         self.out.runtime(RuntimeEvent::RunError(RunError {
             message: error.message.clone(),
             reason,
@@ -144,12 +159,18 @@ impl Session {
             effects,
         }));
         let action = (retryable && turn.send.is_some()).then_some(NoticeAction::Retry);
-        self.out.notice(Some(Notice { error: true, text: error.message.clone(), action }));
+        let text = concat(&[&error.message, &done]);
+        self.out.notice(Some(Notice { error: true, text, action }));
         self.may_retry(*turn);
     }
 
     fn stopped(&mut self, turn: Box<Turn>, effects: Vec<Value>) {
         self.mark_answer(&turn, MessageStatus::Stopped);
+        let done = in_words(&effects);
+        if !done.is_empty() {
+            let action = turn.send.is_some().then_some(NoticeAction::Retry);
+            self.out.notice(Some(Notice { error: false, text: concat(&["Stopped.", &done]), action }));
+        }
         self.out.runtime(aborted("The answer was stopped.", effects));
         self.may_retry(*turn);
     }
@@ -162,7 +183,8 @@ impl Session {
 
     /// Marks what the agent said last in this turn as not whole.
     fn mark_answer(&mut self, turn: &Turn, status: MessageStatus) {
-        if let Some(id) = self.transcript.last_answer(turn.from).map(|row| row.id.clone()) {
+        let said = self.transcript.last_answer(turn.from).filter(|row| row.widget.is_none());
+        if let Some(id) = said.map(|row| row.id.clone()) {
             self.mark(&id, status);
         }
     }
@@ -205,6 +227,39 @@ fn all_effects(turn: &mut Turn, listed: Vec<Value>) -> Vec<Value> {
         }
     }
     all
+}
+
+/// What must be known before the message is sent again: the calls that did something, or
+/// may have. Empty for none.
+fn in_words(effects: &[Value]) -> String {
+    let mut words = String::new();
+    for (lead, unknown) in [(" Done already: ", false), (" May have acted: ", true)] {
+        let mut before = lead;
+        for effect in effects {
+            let Some(name) = effect.str("toolName") else { continue };
+            if (effect.str("outcome") == Some("unknown")) == unknown {
+                words.push_str(before);
+                words.push_str(&fault::said(name));
+                before = ", ";
+            }
+        }
+        if before != lead {
+            words.push('.');
+        }
+    }
+    words
+}
+
+/// The turn can go on where a limit stopped it.
+fn at_bound(reason: BoundReason) -> Notice {
+    let why = match reason {
+        BoundReason::StepLimit => "took as many steps as it may in one go",
+        BoundReason::Deadline => "took as long as it may in one go",
+        BoundReason::SpendLimit => "used up what one answer may cost",
+        BoundReason::Repetition => "made the same call with the same result again and again",
+    };
+    let text = concat(&["The agent ", why, " and stopped before the job was done."]);
+    Notice { error: false, text, action: Some(NoticeAction::Continue) }
 }
 
 /// Somebody wanted the turn to end.

@@ -33,13 +33,20 @@ impl Session {
         let (kind, id, delta) = (event.kind(), event.str("messageId"), event.str("delta"));
         let speech = kind.starts_with("TEXT_MESSAGE_");
         if kind == "TEXT_MESSAGE_START" && is_agents(&event) {
-            self.name_row(turn, stream, id);
+            if turn.found {
+                self.make_place(turn, id);
+            } else {
+                self.name_row(turn, stream, id);
+            }
         }
         if !subagent || !speech {
             stream.note(&event);
         }
         match kind {
-            "RUN_STARTED" => self.run_started(turn, &event),
+            "RUN_STARTED" => {
+                turn.started = true;
+                self.tell_started(turn, Some(&event));
+            }
             "TEXT_MESSAGE_CONTENT" if !subagent && !delta.is_empty() && !stream.is_muted(id) => {
                 self.say(stream.row_id(id), delta, now);
             }
@@ -75,14 +82,15 @@ impl Session {
     }
 
     /// Tells the beginning of the turn, once.
-    fn run_started(&mut self, turn: &mut Turn, event: &Reading) {
-        turn.started = true;
+    pub(super) fn tell_started(&mut self, turn: &mut Turn, event: Option<&Reading>) {
         if std::mem::replace(&mut turn.announced, true) {
             return;
         }
-        let text = |key| event.mindset(key).and_then(Value::as_str).map(str::to_owned);
+        let text = |key| event.and_then(|event| event.mindset(key)?.as_str()).map(str::to_owned);
         let disclosure = text("disclosure");
-        self.out.disclosure(disclosure.clone());
+        if event.is_some() {
+            self.out.disclosure(disclosure.clone());
+        }
         self.out.runtime(RuntimeEvent::RunStarted {
             run_id: turn.id.clone(),
             conversation_id: self.transcript.thread_id.clone().unwrap_or_default(),

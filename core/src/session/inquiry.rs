@@ -23,6 +23,10 @@ pub(super) struct Inquiry {
 pub(super) enum Subject {
     /// The conversation to begin with.
     Opening,
+    /// The conversation as another page has changed it.
+    Look,
+    /// What is stored of a turn whose run cannot be read further.
+    Stored { run_id: String },
     /// New pass-through parameters for a run; `again` if they have changed since.
     Update { run_id: String, again: bool },
 }
@@ -55,6 +59,10 @@ impl Session {
         match subject {
             Subject::Opening => {
                 let id = config.conversation_id.as_deref().unwrap_or("");
+                Request::api(config, FetchPurpose::Conversation, "GET", &["conversations", id])
+            }
+            Subject::Look | Subject::Stored { .. } => {
+                let id = self.transcript.thread_id.as_deref().unwrap_or("");
                 Request::api(config, FetchPurpose::Conversation, "GET", &["conversations", id])
             }
             Subject::Update { run_id, .. } => {
@@ -97,6 +105,8 @@ impl Session {
     fn replied(&mut self, subject: Subject, reply: Reply, now: Millis) {
         match subject {
             Subject::Opening => self.conversation_read(reply, now),
+            Subject::Look => self.looked(reply, now),
+            Subject::Stored { run_id } => self.stored_read(&run_id, reply, now),
             Subject::Update { run_id, again } => self.updated(&run_id, again, reply.result.err(), now),
         }
     }

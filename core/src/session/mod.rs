@@ -7,6 +7,7 @@
 
 mod answer;
 mod ask;
+mod attach;
 mod board;
 mod call;
 mod channels;
@@ -18,6 +19,7 @@ mod exchange;
 mod fault;
 mod input;
 mod inquiry;
+mod link;
 mod offer;
 mod open;
 mod outbox;
@@ -30,6 +32,7 @@ mod start;
 mod state;
 mod step;
 mod stop;
+mod stored;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -86,6 +89,10 @@ pub struct Session {
     now: Millis,
     /// A stream whose run has ended, and when it is dropped if it does not close.
     ending: Option<(FetchId, Millis)>,
+    /// Whether the browser believes to be on the network.
+    online: bool,
+    /// How the connection stands, as it was told last.
+    connection: Connection,
 }
 
 impl fmt::Debug for Session {
@@ -114,6 +121,8 @@ impl Session {
             transcript: Transcript::default(),
             now: 0,
             ending: None,
+            online: true,
+            connection: Connection::Online,
         }
     }
 
@@ -138,9 +147,13 @@ impl Session {
             Input::ToolSentence { id, sentence } => self.handle_sentence(id, sentence, now),
             Input::Decide { request_id, decision } => self.handle_decision(request_id, decision, now),
             Input::Owner { gone } => self.handle_owner(gone, now),
-            Input::Reconnect => self.handle_reconnect(now),
-            // The owners of resume and of conversations take these up.
-            Input::Online(_) | Input::Wake | Input::Changed => {}
+            Input::Reconnect => {
+                self.handle_reconnect(now);
+                self.check_line(false, now);
+            }
+            Input::Online(online) => self.handle_online(online, now),
+            Input::Wake => self.handle_wake(now),
+            Input::Changed => self.handle_changed(now),
             Input::Ask { id, .. } => {
                 let error = ErrorInfo::new(ErrorCode::NotReady, "Not there yet.");
                 self.out.push(Output::Answer { id, result: Err(error) });

@@ -4,6 +4,7 @@
 use super::fault;
 use super::inquiry::{Reply, Subject};
 use super::state::{Attempt, Opening, OpeningStage, State};
+use super::stored::ANOTHER_TAB;
 use super::{DomEvent, Output, Protocol, Session};
 use crate::Millis;
 use crate::event::ChatMessage;
@@ -113,15 +114,18 @@ impl Session {
                 OpeningStage::Owner { .. } => self.wait_for_owner(now),
                 OpeningStage::Reading => self.state = State::Opening(opening),
             },
-            other => self.state = other,
+            other => {
+                self.state = other;
+                self.owner_of_turn(gone, now);
+            }
         }
     }
 
     /// The calls are another page's, and it is there.
     fn wait_for_owner(&mut self, now: Millis) {
         self.ready(now);
-        let text = "A tool of this conversation still runs in another tab. Go on there, or wait for it.";
-        self.out.notice(Some(Notice { error: false, text: text.to_owned(), action: None }));
+        let text = ANOTHER_TAB.to_owned();
+        self.out.notice(Some(Notice { error: false, text, action: None }));
     }
 
     /// Whether the page is gone was not to be found out in time.

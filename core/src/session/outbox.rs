@@ -71,6 +71,11 @@ impl Outbox {
         }
     }
 
+    /// The notice that stands there.
+    pub(super) fn covered(&self) -> Option<Notice> {
+        self.notice.clone()
+    }
+
     pub(super) fn disclosure(&mut self, disclosure: Option<String>) {
         if self.disclosure != disclosure {
             self.disclosure.clone_from(&disclosure);

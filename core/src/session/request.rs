@@ -42,6 +42,14 @@ impl Request {
         request
     }
 
+    /// `GET {server}/v1/runs/{runId}/events`, from behind the event `position` on.
+    pub(super) fn events(config: &Config, run_id: &str, position: Option<String>) -> Request {
+        let mut request = Request::api(config, FetchPurpose::Events, "GET", &["runs", run_id, "events"]);
+        request.headers.push(("Accept", "text/event-stream".to_owned()));
+        request.headers.extend(position.map(|id| ("Last-Event-ID", id)));
+        request
+    }
+
     /// `{method} {server}/v1/{place}`.
     pub(super) fn api(
         config: &Config,

@@ -1,6 +1,7 @@
 //! Where a session is. Each variant owns what exists only then.
 
 use super::exchange::Exchange;
+use super::link::Link;
 use super::offer::Offered;
 use super::server_tool::Serving;
 use super::step::Step;
@@ -76,10 +77,22 @@ pub(super) struct Running {
 
 /// How far the current run of a turn is.
 pub(super) enum Phase {
-    /// The credentials were refused; the run is posted again with new ones.
+    /// The credentials were refused; the run is asked for again with new ones.
     SignIn,
-    /// Posted; the answer is not there, or is no stream.
+    /// Posted, or the rest of its stream asked for; the answer is not there, or is no
+    /// stream.
     Posted(Exchange),
+    /// The connection broke; it is tried again then.
+    Broken { until: Millis },
+    /// The stream cannot tell how the run went on: the stored conversation is on its way.
+    Reading,
+    /// The calls that the run left are another page's: is it there, and what comes of
+    /// them?
+    Elsewhere {
+        calls: Vec<String>,
+        /// When the conversation is read again.
+        until: Millis,
+    },
     /// An earlier run, given up here, keeps the conversation busy: its cancel is on
     /// its way.
     Clearing(Exchange),
@@ -128,6 +141,10 @@ pub(super) struct Turn {
     pub(super) effects: Vec<Value>,
     /// The current run was posted with pass-through parameters that have changed since.
     pub(super) outdated: bool,
+    /// Another page load has posted the current run.
+    pub(super) found: bool,
+    /// The connection of the current run.
+    pub(super) link: Link,
 }
 
 impl Turn {
@@ -151,6 +168,8 @@ impl Turn {
             serving: Vec::new(),
             effects: Vec::new(),
             outdated: false,
+            found: false,
+            link: Link::default(),
         }
     }
 }

@@ -29,9 +29,11 @@ impl Session {
         let at_work = match phase {
             Phase::Calling(step) => {
                 self.end_calls(&mut turn, *step, true, now);
-                return self.close_calls(turn, now);
+                return self.close(turn, now);
             }
-            Phase::Posted(exchange) if exchange.status == 0 => Ok((exchange.fetch, None)),
+            Phase::Posted(exchange) if exchange.status == 0 && turn.link.stream.is_none() => {
+                Ok((exchange.fetch, None))
+            }
             Phase::Streaming { fetch, stream, .. } => Ok((fetch, Some(stream))),
             phase => Err(phase),
         };
@@ -44,9 +46,12 @@ impl Session {
                 }
                 return self.end_turn(turn, Ending::Stopped { effects: Vec::new() }, now);
             }
-            // Nothing runs on the server.
             Err(phase) => {
                 self.abort_phase(&phase);
+                if turn.link.may_run() || turn.found {
+                    return self.close(turn, now);
+                }
+                // Nothing runs on the server.
                 return self.end_turn(turn, Ending::Stopped { effects: Vec::new() }, now);
             }
         };
@@ -56,9 +61,10 @@ impl Session {
         self.state = State::Stopping(Box::new(Stopping { turn, fetch, until, stream, cancel, again: false }));
     }
 
-    /// The run has ended and its open calls are left: the server closes them, so that
-    /// the conversation takes the next message.
-    fn close_calls(&mut self, turn: Box<Turn>, now: Millis) {
+    /// Nothing of the run comes in: it has ended and its open calls are left, or its
+    /// connection is broken. The server ends it, so that the conversation takes the next
+    /// message.
+    fn close(&mut self, turn: Box<Turn>, now: Millis) {
         if self.config.protocol == Protocol::AgUi {
             return self.end_turn(turn, Ending::Stopped { effects: Vec::new() }, now);
         }
@@ -103,14 +109,19 @@ impl Session {
     fn read_to_end(&mut self, stopping: &mut Stopping, arrival: Arrival<'_>, now: Millis) -> bool {
         match arrival {
             Arrival::Head { .. } if arrival.is_stream() => {
-                stopping.stream.get_or_insert_with(|| Box::new(Stream::new()));
+                stopping.stream.get_or_insert_with(|| Box::new(Stream::new(String::new())));
                 return false;
             }
             Arrival::Head { .. } => {
                 self.out.abort(stopping.fetch);
                 return true;
             }
-            Arrival::End(_) => return true,
+            Arrival::End(end) => {
+                if end.is_err() {
+                    self.transcript.given_up = Some(stopping.turn.run_id.clone());
+                }
+                return true;
+            }
             Arrival::Bytes(bytes) => {
                 if let Some(stream) = &mut stopping.stream {
                     stream.push(bytes);

@@ -4,7 +4,7 @@
 use super::fault;
 use crate::agui::{DecodeError, Order, Reading};
 use crate::error::ErrorInfo;
-use crate::json::{self, Object, Value, concat};
+use crate::json::{self, Object, Value, concat, digits};
 use crate::sse;
 
 /// No event of a server may be larger, in bytes.
@@ -15,8 +15,14 @@ pub(super) struct Stream {
     decoder: sse::Decoder,
     order: Order,
     ready: std::vec::IntoIter<Reading>,
+    /// The run as it stands in event ids; empty where those say nothing.
+    run_id: String,
+    /// The number of the last event that was read; 0 for none, or none with a number.
+    seen: u64,
     /// Whether anything came.
     pub(super) spoke: bool,
+    /// Whether there was an event.
+    told: bool,
     /// Assistant and tool messages of this run as the wire has them, oldest first.
     pub(super) said: Vec<Value>,
     /// Server message id to row id, where they differ.
@@ -50,12 +56,17 @@ fn is_assistant(message: &Value) -> bool {
 }
 
 impl Stream {
-    pub(super) fn new() -> Stream {
+    /// The stream of a run from its first event. With the run's id each event is read
+    /// once, by its number.
+    pub(super) fn new(run_id: String) -> Stream {
         Stream {
             decoder: sse::Decoder::new(EVENT_LIMIT),
             order: Order::new(),
             ready: Vec::new().into_iter(),
+            run_id,
+            seen: 0,
             spoke: false,
+            told: false,
             said: Vec::new(),
             aliases: Object::new(),
             muted: Object::new(),
@@ -65,6 +76,27 @@ impl Stream {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.spoke |= !bytes.is_empty();
         self.decoder.push(bytes);
+    }
+
+    /// The rest comes over another connection: half an event of the one before is none.
+    pub(super) fn reopen(&mut self) {
+        self.decoder = sse::Decoder::new(EVENT_LIMIT);
+    }
+
+    /// Whether the rest can be told from what was read already.
+    pub(super) fn can_go_on(&self) -> bool {
+        !self.run_id.is_empty() && (self.seen > 0 || !self.told)
+    }
+
+    /// The `Last-Event-ID` to go on from; `None` for the whole stream.
+    pub(super) fn position(&self) -> Option<String> {
+        (self.seen > 0).then(|| concat(&[&self.run_id, ":", &digits(self.seen)]))
+    }
+
+    /// The number in an event id of this run; 0 for any other id.
+    fn sequence(&self, id: &str) -> u64 {
+        let number = id.strip_prefix(self.run_id.as_str()).and_then(|rest| rest.strip_prefix(':'));
+        number.filter(|_| !self.run_id.is_empty()).and_then(json::number).unwrap_or(0)
     }
 
     /// The next event, `None` until more bytes come. Event types nobody knows are
@@ -82,6 +114,12 @@ impl Stream {
                 return Err("an event is over 10 MiB".to_owned());
             };
             let Some(frame) = frame else { return Ok(None) };
+            let seq = self.sequence(&frame.id);
+            if seq > 0 && seq <= self.seen {
+                continue;
+            }
+            self.seen = seq.max(self.seen);
+            self.told = true;
             let value =
                 json::parse(&frame.data).map_err(|e| concat(&["an event is no JSON, ", &e.text()]))?;
             match Reading::new(value) {
@@ -213,6 +251,17 @@ impl Stream {
             }
         }
         None
+    }
+
+    /// Takes down a call that is open, as a stored conversation names it.
+    pub(super) fn note_open(&mut self, call: &Value) {
+        let id = call.str("toolCallId").unwrap_or("");
+        if self.call(id).is_none() {
+            let (name, arguments) = (call.str("toolName").unwrap_or(""), call.str("arguments").unwrap_or(""));
+            let function = crate::object! { "name": name, "arguments": arguments };
+            let call = crate::object! { "id": id, "type": "function", "function": function };
+            self.add_call(call.into(), None);
+        }
     }
 
     fn is_answered(&self, id: &str) -> bool {

@@ -22,9 +22,11 @@ impl Session {
             },
             State::Failed(failed) => failed.until,
             State::Running(running) => match &running.phase {
-                Phase::SignIn => None,
+                Phase::SignIn | Phase::Reading => None,
                 Phase::Posted(exchange) | Phase::Clearing(exchange) => Some(exchange.until),
-                Phase::Streaming { until, .. } => Some(*until),
+                Phase::Streaming { until, .. } | Phase::Broken { until } | Phase::Elsewhere { until, .. } => {
+                    Some(*until)
+                }
                 Phase::Calling(step) => step_deadline(step),
             },
             State::Stopping(stopping) => Some(stopping.until),

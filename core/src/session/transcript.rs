@@ -119,6 +119,14 @@ impl Transcript {
         self.rows.get(from..)?.iter().rfind(|row| row.role == Author::Assistant)
     }
 
+    /// Takes the row at `at` out.
+    pub(super) fn remove(&mut self, at: usize) {
+        self.rows.remove(at);
+        for line in &mut self.lines {
+            line.behind -= usize::from(line.behind > at);
+        }
+    }
+
     /// Takes the answer rows of a failed turn out and gives their ids.
     pub(super) fn remove_answers(&mut self, from: usize) -> Vec<String> {
         let mut removed = Vec::new();

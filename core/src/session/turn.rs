@@ -1,10 +1,10 @@
 //! A turn's requests: the first run, the runs that carry on, the second try of a
 //! failed turn.
 
-use super::call::Answer;
+use super::link::Link;
 use super::queue::{self, Kept};
-use super::request::{self, Request};
-use super::state::{Phase, State, Turn};
+use super::request;
+use super::state::{State, Turn};
 use super::step::Step;
 use super::stream;
 use super::transcript::UserMessage;
@@ -48,17 +48,12 @@ impl Session {
 
     /// Goes on with the turn of a page that is gone: what its calls came to is not known.
     pub(super) fn begin_orphaned(&mut self, calls: Vec<String>, now: Millis) {
-        let why =
-            "The page that ran this call is gone. The outcome is unknown: it may or may not have acted.";
         let run_id = self.ids.next_id();
         self.out.event(DomEvent::Busy { run_id: run_id.clone() });
         self.hide_kept();
         let nothing = UserMessage { id: String::new(), text: String::new(), silent: false };
         let mut turn = Turn::new(None, run_id, nothing, self.transcript.rows.len());
-        let answer = Answer::failed(why.to_owned());
-        for call in calls {
-            turn.news.push(answer.message(&self.ids.next_id(), &call));
-        }
+        self.answer_unknown(&mut turn, calls);
         self.post(Box::new(turn), now);
     }
 
@@ -79,6 +74,11 @@ impl Session {
         Ok(())
     }
 
+    /// Makes the current run's request once more: the same, if the server may have it.
+    pub(super) fn post_again(&mut self, turn: Box<Turn>, now: Millis) {
+        if turn.link.may_run() { self.request_run(turn, now) } else { self.post(turn, now) }
+    }
+
     /// Posts the current run of `turn` and waits for its answer.
     pub(super) fn post(&mut self, mut turn: Box<Turn>, now: Millis) {
         turn.run_from = self.transcript.rows.len();
@@ -87,10 +87,8 @@ impl Session {
         turn.offer = self.channels.offer();
         self.out.activity(Activity::Waiting);
         self.store_conversation();
-        let body = self.run_input(&turn);
-        let until = now.saturating_add(self.config.timing.request);
-        let phase = Phase::Posted(self.exchange(Request::run(&self.config, body), until));
-        self.go_on(turn, phase);
+        turn.link = Link::new(self.run_input(&turn));
+        self.request_run(turn, now);
     }
 
     /// The page has answered its calls: they go into the next run of the turn.
@@ -100,6 +98,11 @@ impl Session {
             Protocol::Mindset => turn.news = answers,
             Protocol::AgUi => self.transcript.remember_run(step.said, answers),
         }
+        self.next_run(turn, now);
+    }
+
+    /// Posts the turn's next run.
+    pub(super) fn next_run(&mut self, mut turn: Box<Turn>, now: Millis) {
         turn.run_id = self.ids.next_id();
         turn.runs += 1;
         turn.renewed = false;

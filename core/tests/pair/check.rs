@@ -39,7 +39,7 @@ fn order(events: &[Heard]) {
             (At::Idle | At::Ended, Heard::Event(DomEvent::Idle { .. })) => At::Idle,
             (At::Ended | At::Idle, Heard::Settled(_)) => at,
             (At::Ended | At::Idle, Heard::Event(DomEvent::Conversation { .. })) => at,
-            (_, Heard::Event(DomEvent::Error(_))) => at,
+            (_, Heard::Event(DomEvent::Error(_) | DomEvent::Connection(_))) => at,
             // Another configuration: what ran before is heard of no more.
             (_, Heard::Event(DomEvent::Initializing)) => At::Idle,
             (_, Heard::Settled(_)) if left(&events[i..]) => at,
@@ -54,7 +54,8 @@ fn order(events: &[Heard]) {
                     | RuntimeEvent::ToolEnd { .. }
                     | RuntimeEvent::PermissionRequested { .. }
                     | RuntimeEvent::PermissionResolved { .. }
-                    | RuntimeEvent::Citations { .. },
+                    | RuntimeEvent::Citations { .. }
+                    | RuntimeEvent::WidgetPayload { .. },
                 ) => at,
                 (At::Started, RuntimeEvent::Complete { .. }) => At::Complete,
                 (At::Complete, RuntimeEvent::RunFinished { .. }) => At::Ended,

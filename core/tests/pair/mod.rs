@@ -15,7 +15,7 @@ mod server;
 
 pub use check::Panel;
 pub use model::{ScriptedModel, Step, call, text};
-pub use network::{Cut, Network};
+pub use network::{Cut, Lose, Network, Weather};
 pub use page::{Heard, Page, object, tool};
 pub use requests::check_request;
 pub use server::{Canned, Server};
@@ -24,9 +24,10 @@ use std::collections::BTreeMap;
 
 use mindset_core::error::ErrorInfo;
 use mindset_core::event::{Decision, RuntimeEvent};
+use mindset_core::json::parse;
 use mindset_core::session::{
-    self, Config, DomEvent, FetchFailure, FetchId, FetchRequest, PageTool, SendId, SendOptions, ToolRunId,
-    TurnResult,
+    self, Config, DomEvent, FetchFailure, FetchId, FetchPurpose, FetchRequest, PageTool, SendId, SendOptions,
+    ToolRunId, TurnResult,
 };
 use mindset_core::turn::{Input, ModelEvent};
 
@@ -71,6 +72,7 @@ enum Answer {
     Sentence(ToolRunId, Result<String, String>),
     Decision(String, Decision),
     Owner(bool),
+    Changed,
 }
 
 /// A part of an answer.
@@ -195,6 +197,13 @@ impl Pair {
                     let gone = self.clients.iter().all(|(page, c)| *c != client || self.pages[*page].gone);
                     self.answer(page, 0, Answer::Owner(gone));
                 }
+                session::Output::Tell(id) => {
+                    for other in (0..self.pages.len()).filter(|other| *other != page) {
+                        if self.pages[other].conversation.as_deref() == Some(&id) {
+                            self.answer(other, 0, Answer::Changed);
+                        }
+                    }
+                }
                 other => {
                     if let session::Output::Event(DomEvent::Runtime(event)) = &other
                         && let RuntimeEvent::PermissionRequested { request_id, tool_name, .. } = event
@@ -288,10 +297,7 @@ impl Pair {
 
     fn happen(&mut self, happening: Happening) {
         match happening {
-            Happening::Request { page, request } => {
-                let effects = self.server.handle(page, &request, &mut self.network, self.now);
-                self.perform(effects);
-            }
+            Happening::Request { page, request } => self.request(page, &request),
             Happening::Dropped { page, fetch } => self.server.drop_reader(page, fetch),
             Happening::Token { page, .. } if self.pages[page].gone => {}
             Happening::Token { page, token } => {
@@ -323,10 +329,59 @@ impl Pair {
                         session::Input::Decide { request_id: id, decision: *decision }
                     }
                     Answer::Owner(gone) => session::Input::Owner { gone: *gone },
+                    Answer::Changed => session::Input::Changed,
                 };
                 self.input(page, input).expect("answers of the page are never refused");
             }
             Happening::Page { .. } => {}
+        }
+    }
+
+    /// A request comes to the server, or what the network leaves of it.
+    fn request(&mut self, page: usize, request: &FetchRequest) {
+        let fetch = request.id;
+        let lost = if self.network.dead {
+            Some(Lose::Request(0))
+        } else if request.purpose != FetchPurpose::Run {
+            None
+        } else if let Some(spare) = self.network.spare_runs.checked_sub(1) {
+            self.network.spare_runs = spare;
+            None
+        } else {
+            self.network.lose.take()
+        };
+        let mut effects = Vec::new();
+        match lost {
+            // Whatever the server makes of half a body, it is no run.
+            Some(Lose::Request(after)) => {
+                let body = request.body.as_deref().unwrap_or("");
+                assert!(after == 0 || parse(body.get(..after).unwrap_or("")).is_err(), "{after}");
+            }
+            _ => effects = self.server.handle(page, request, &mut self.network, self.now),
+        }
+        if lost.is_some() {
+            effects.retain(|effect| !matches!(effect, Effect::Send { fetch: to, .. } if *to == fetch));
+            let failure = FetchFailure { message: "Failed to fetch".to_owned() };
+            effects.push(Effect::Send { page, fetch, part: Part::End(Err(failure)) });
+        }
+        self.perform(effects);
+        if lost.is_some() {
+            self.server.drop_reader(page, fetch);
+        }
+    }
+
+    /// The network is gone, with all that is under way, or there again.
+    pub fn set_network(&mut self, works: bool) {
+        self.network.dead = !works;
+        if works {
+            return;
+        }
+        for page in 0..self.pages.len() {
+            for fetch in self.pages[page].open.clone() {
+                self.server.drop_reader(page, fetch);
+                let failure = FetchFailure { message: "network error".to_owned() };
+                self.arrive(page, fetch, Part::End(Err(failure)));
+            }
         }
     }
 

@@ -11,8 +11,30 @@ pub struct Network {
     pub latency: u64,
     /// Streams arrive in pieces of this many bytes; 0 as they were written.
     pub chunk: usize,
-    /// What happens to the stream of the next run.
+    /// What happens to the next stream.
     pub cut: Option<Cut>,
+    /// So many streams are let through before that.
+    pub spare: usize,
+    /// What happens to the next request for a run.
+    pub lose: Option<Lose>,
+    /// So many runs are let through before that.
+    pub spare_runs: usize,
+    /// No request gets through.
+    pub dead: bool,
+    /// What happens to any stream that has nothing before it: asked for each.
+    pub weather: Option<Weather>,
+}
+
+/// The fate of the next stream.
+pub type Weather = Box<dyn FnMut() -> Option<Cut>>;
+
+/// The end of a request before its answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lose {
+    /// After so many bytes of its body: the server has less than all.
+    Request(usize),
+    /// The server has it all, and the answer is lost.
+    Answer,
 }
 
 /// The end of a stream before its end.
@@ -22,6 +44,25 @@ pub struct Cut {
     pub after: usize,
     /// Looks like a proper end instead of an error.
     pub clean: bool,
+    /// Does not look like an end at all: nothing comes any more.
+    pub stall: bool,
+}
+
+impl Cut {
+    /// A connection that breaks.
+    pub fn broken(after: usize) -> Cut {
+        Cut { after, clean: false, stall: false }
+    }
+
+    /// A stream that ends too early.
+    pub fn clean(after: usize) -> Cut {
+        Cut { after, clean: true, stall: false }
+    }
+
+    /// A connection that goes silent.
+    pub fn silent(after: usize) -> Cut {
+        Cut { after, clean: false, stall: true }
+    }
 }
 
 /// The server's end of one stream.
@@ -39,7 +80,13 @@ pub struct Reader {
 
 impl Reader {
     pub fn new(page: usize, fetch: FetchId, network: &mut Network) -> Reader {
-        let cut = network.cut.take();
+        let cut = match network.spare.checked_sub(1) {
+            Some(spare) => {
+                network.spare = spare;
+                None
+            }
+            None => network.cut.take().or_else(|| network.weather.as_mut().and_then(|weather| weather())),
+        };
         Reader { page, fetch, chunk: network.chunk, cut, held: Vec::new(), written: 0, closed: false }
     }
 
@@ -54,6 +101,11 @@ impl Reader {
         self.flush(false, out);
         if let Some(cut) = self.cut.filter(|cut| self.written >= cut.after) {
             let broken = FetchFailure { message: "network error".to_owned() };
+            if cut.stall {
+                self.flush(true, out);
+                self.closed = true;
+                return;
+            }
             self.end(if cut.clean { Ok(()) } else { Err(broken) }, out);
         }
     }

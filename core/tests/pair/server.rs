@@ -2,26 +2,26 @@
 //! turn per run. It answers as the real one does.
 
 mod conversations;
+mod events;
 mod tools;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use mindset_core::agui::{
-    DecodeError, Event, Order, RunAgentInput, Tool, decode_event, decode_input, encode_event,
-};
+use mindset_core::agui::{DecodeError, RunAgentInput, Tool, decode_input};
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::json::{Object, Value, parse};
+use mindset_core::object;
 use mindset_core::session::{FetchFailure, FetchId, FetchPurpose, FetchRequest};
 use mindset_core::turn::{
     Agent, Input, ModelEvent, Output, Ports, RunState, StoredMessage, StoredRole, ToolRequest, Turn,
 };
-use mindset_core::{object, sse};
 
 use super::model::ScriptedModel;
-use super::network::{Network, Reader};
+use super::network::Network;
 use super::page::line;
 use super::patterns::Plain;
 use super::{Effect, Part};
+use events::Run;
 pub use tools::{Handler, ToolDone};
 
 /// Where the server lives.
@@ -70,20 +70,6 @@ pub struct Server {
     clients: BTreeMap<String, String>,
     runs: BTreeMap<String, Run>,
     issued: u32,
-}
-
-struct Run {
-    turn: Option<Turn>,
-    thread: String,
-    /// Which of the streams is its.
-    stream: usize,
-    reader: Option<Reader>,
-    order: Order,
-    seq: u64,
-    /// Which model call runs; events of others come too late.
-    call: u64,
-    /// How often its tools were dropped; results from before come too late.
-    aborted_tools: u64,
 }
 
 impl Server {
@@ -173,7 +159,7 @@ impl Server {
     pub fn ping(&mut self, run: &str) -> Vec<Effect> {
         let mut out = Vec::new();
         let Some(state) = self.runs.get_mut(run).filter(|r| r.turn.is_some()) else { return out };
-        if let Some(reader) = &mut state.reader {
+        for reader in &mut state.readers {
             reader.write(b": still here\n\n", &mut out);
         }
         out.push(Effect::Ping { delay: self.ping, run: run.to_owned() });
@@ -183,9 +169,7 @@ impl Server {
     /// A page that goes away stops nothing.
     pub fn drop_reader(&mut self, page: usize, fetch: FetchId) {
         for run in self.runs.values_mut() {
-            if run.reader.as_ref().is_some_and(|r| r.page == page && r.fetch == fetch) {
-                run.reader = None;
-            }
+            run.readers.retain(|r| r.page != page || r.fetch != fetch);
         }
     }
 
@@ -215,7 +199,11 @@ impl Server {
                 }
             }
             ("POST", ["v1", "agents", agent, "runs"]) => match self.accept(agent, request, now) {
-                Ok(run) => return self.stream(&run, page, request.id, network),
+                Ok(run) => return self.stream(&run, 0, (page, request.id), network),
+                Err(error) => Err(error),
+            },
+            ("GET", ["v1", "runs", run, "events"]) => match self.events(run, page, request, network) {
+                Ok(effects) => return effects,
                 Err(error) => Err(error),
             },
             ("POST", ["v1", "runs", run, "cancel"]) => match self.cancel(run, request, now) {
@@ -266,19 +254,19 @@ impl Server {
             return Err(ErrorInfo::new(ErrorCode::AgentNotFound, "There is no such agent."));
         }
         let body = request.body.clone().unwrap_or_default();
-        self.posted.push(body.clone());
         let input = read_input(&body)?;
+        if self.posted_before(&input.run_id, &body)? {
+            return Ok(input.run_id);
+        }
+        self.posted.push(body.clone());
         let running = |r: &Run| r.turn.is_some() && r.thread == input.thread_id;
         if self.runs.values().any(running) {
             return Err(ErrorInfo::new(ErrorCode::Busy, "The agent is still busy. Try again in a moment."));
         }
-        if self.runs.contains_key(&input.run_id) {
-            return Err(ErrorInfo::new(ErrorCode::Conflict, "This run was posted before."));
-        }
-        self.start(input, now)
+        self.start(input, body, now)
     }
 
-    fn start(&mut self, mut input: RunAgentInput, now: u64) -> Result<String, ErrorInfo> {
+    fn start(&mut self, mut input: RunAgentInput, body: String, now: u64) -> Result<String, ErrorInfo> {
         let (id, thread) = (input.run_id.clone(), input.thread_id.clone());
         input.tools.extend(self.tools.iter().cloned());
         let conversation = self.conversation_of(&thread);
@@ -295,16 +283,7 @@ impl Server {
             Ports { ids, patterns: Box::new(Plain) },
             now,
         )?;
-        let run = Run {
-            turn: Some(turn),
-            thread: thread.clone(),
-            stream: self.streams.len(),
-            reader: None,
-            order: Order::new(),
-            seq: 0,
-            call: 0,
-            aborted_tools: 0,
-        };
+        let run = Run::new(turn, thread.clone(), body, self.streams.len());
         self.streams.push(Vec::new());
         match client {
             Some(client) => drop(self.clients.insert(thread, client)),
@@ -312,21 +291,6 @@ impl Server {
         }
         self.runs.insert(id.clone(), run);
         Ok(id)
-    }
-
-    fn stream(&mut self, id: &str, page: usize, fetch: FetchId, network: &mut Network) -> Vec<Effect> {
-        let head = Part::Head { status: 200, content_type: "text/event-stream" };
-        let mut out = vec![Effect::Send { page, fetch, part: head }];
-        if let Some(run) = self.runs.get_mut(id) {
-            let mut reader = Reader::new(page, fetch, network);
-            reader.write(b"", &mut out);
-            run.reader = Some(reader);
-        }
-        if self.ping > 0 {
-            out.push(Effect::Ping { delay: self.ping, run: id.to_owned() });
-        }
-        out.extend(self.drain(id));
-        out
     }
 
     fn cancel(
@@ -391,34 +355,22 @@ impl Server {
                 }
                 Output::Store(messages) => stored.extend(messages),
                 Output::Emit(event) => {
-                    let bytes = run.frame(id, &event);
+                    let bytes = run.record(id, &event);
                     self.streams[run.stream].extend_from_slice(&bytes);
-                    if let Some(reader) = &mut run.reader {
+                    for reader in &mut run.readers {
                         reader.write(&bytes, &mut out);
                     }
                 }
                 Output::Done(state) => {
                     self.ended.push(state);
                     run.turn = None;
-                    if let Some(mut reader) = run.reader.take() {
+                    for mut reader in std::mem::take(&mut run.readers) {
                         reader.end(Ok(()), &mut out);
                     }
                 }
             }
         }
         out
-    }
-}
-
-impl Run {
-    /// The event as bytes of the stream; on the way it is held to the protocol.
-    fn frame(&mut self, id: &str, event: &Event) -> Vec<u8> {
-        let json = encode_event(event);
-        let (read, ignored) = decode_event(&json).expect("an event of ours decodes");
-        assert_eq!((&read, ignored.len()), (event, 0));
-        self.order.accept(read).expect("our own order");
-        self.seq += 1;
-        sse::encode(&format!("{id}:{}", self.seq), &json.to_string()).into_bytes()
     }
 }
 

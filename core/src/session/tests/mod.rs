@@ -136,6 +136,20 @@ impl Bench {
         self.input(Input::End { fetch, result: Err(FetchFailure { message: "Failed to fetch".into() }) });
     }
 
+    /// Nothing can be reached any more, until the session gives the turn up.
+    pub(super) fn break_down(&mut self) {
+        while self.session.is_busy() {
+            let fetch = self.fetch();
+            let made = self.requests().len();
+            self.fail();
+            if self.session.is_busy() && self.requests().len() == made {
+                self.now = self.session.poll_timeout().expect("a next try");
+                self.input(Input::Tick);
+            }
+            assert!(self.fetch() != fetch || !self.session.is_busy(), "it does not try again");
+        }
+    }
+
     /// A whole answer that is no stream.
     pub(super) fn answer(&mut self, status: u16, content_type: &str, body: &str) {
         let fetch = self.fetch();
@@ -169,7 +183,7 @@ impl Bench {
 
     /// Lets time pass until nothing is due any more.
     pub(super) fn settle_down(&mut self) {
-        for _ in 0..10 {
+        for _ in 0..100 {
             let Some(at) = self.session.poll_timeout() else { return };
             self.now = self.now.max(at);
             self.input(Input::Tick);

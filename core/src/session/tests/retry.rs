@@ -43,7 +43,7 @@ fn only_after_a_turn_that_failed() {
     assert_eq!(refused(&mut bench), ErrorCode::InvalidRequest);
     bench.send(1, "hi");
     assert_eq!(refused(&mut bench), ErrorCode::Busy);
-    bench.fail();
+    bench.break_down();
     bench.input(Input::Retry { id: SendId(2) });
     assert_eq!(refused(&mut bench), ErrorCode::Busy);
     bench.stream(HELLO);

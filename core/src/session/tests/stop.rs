@@ -211,7 +211,7 @@ fn what_waits_for_idle_follows_a_stopped_turn() {
 fn while_an_earlier_run_is_cleared_away() {
     let mut bench = Bench::ready();
     bench.send(0, "hi");
-    bench.fail();
+    bench.break_down();
     bench.send(1, "again");
     bench.answer_json(409, r#"{"error":{"code":"busy","message":"m"}}"#);
     bench.input(Input::Stop);

@@ -16,13 +16,17 @@ impl Server {
     pub(super) fn conversation(&self, id: &str, request: &FetchRequest) -> Result<String, ErrorInfo> {
         self.authorize(request)?;
         let unknown = || ErrorInfo::new(ErrorCode::NotFound, "There is no conversation with this id.");
-        let messages = self.store.get(id).ok_or_else(unknown)?.clone();
+        Ok(self.conversation_json(id).ok_or_else(unknown)?.text())
+    }
+
+    /// The conversation as a page sees it.
+    pub(super) fn conversation_json(&self, id: &str) -> Option<Object> {
+        let messages = self.store.get(id)?;
         let shown: Vec<Value> = messages.iter().filter_map(shown).collect();
         let mut answer = object! { "id": id, "title": "", "messages": Value::Array(shown) };
         let mut open = Vec::new();
-        if let Some(run) = self.runs.iter().find(|(_, run)| run.thread == id && run.turn.is_some()) {
-            answer.insert("activeRun", object! { "runId": run.0, "state": "running" });
-        } else {
+        self.add_runs(id, &mut answer);
+        if answer.get("activeRun").is_none() {
             for call in self.conversation_of(id).open_calls() {
                 let mut call = object! {
                     "toolCallId": &call.id, "toolName": &call.name, "arguments": &call.arguments, "runId": "",
@@ -32,7 +36,7 @@ impl Server {
             }
         }
         answer.insert("openCalls", Value::Array(open));
-        Ok(answer.text())
+        Some(answer)
     }
 
     /// The conversation as a run finds it.

@@ -1,0 +1,79 @@
+//! A run that another page load has begun: its stream is read from the beginning, as if
+//! it were this page's own, but for the promise.
+
+use super::inquiry::{Reply, Subject};
+use super::state::{Phase, State, Turn};
+use super::transcript::UserMessage;
+use super::{DomEvent, Protocol, Session};
+use crate::Millis;
+use crate::event::{Author, ChatMessage};
+use crate::view::{Activity, Patch};
+
+impl Session {
+    /// Follows a run of this conversation that is under way: the rows are those that are
+    /// stored, and idle comes with the turn's end.
+    pub(super) fn attach(&mut self, run_id: &str, turn_id: &str, now: Millis) {
+        self.transcript.failed = None;
+        self.out.notice(None);
+        let id = if turn_id.is_empty() { run_id } else { turn_id };
+        self.out.event(DomEvent::Busy { run_id: id.to_owned() });
+        self.hide_kept();
+        let message = UserMessage { id: String::new(), text: String::new(), silent: false };
+        let mut turn = Box::new(Turn::new(None, id.to_owned(), message, self.transcript.rows.len()));
+        run_id.clone_into(&mut turn.run_id);
+        turn.found = true;
+        self.include_message(&mut turn);
+        turn.link.stream = Some(self.new_stream(&turn));
+        self.out.activity(Activity::Waiting);
+        self.request_run(turn, now);
+    }
+
+    /// The message that a found turn answers stands right before its rows.
+    fn include_message(&self, turn: &mut Turn) {
+        let before = turn.from.checked_sub(1).and_then(|at| self.transcript.rows.get(at));
+        turn.from -= usize::from(before.is_some_and(|row| row.role == Author::User));
+    }
+
+    /// A stored message of a found run begins anew: its row makes place for what comes.
+    pub(super) fn make_place(&mut self, turn: &mut Turn, id: &str) {
+        let Some(at) = self.transcript.rows.iter().rposition(|row| row.id == id) else { return };
+        self.transcript.remove(at);
+        self.out.patch(Patch::RemoveMessage { id: id.to_owned() });
+        if at < turn.from {
+            turn.from -= 1;
+            self.include_message(turn);
+        }
+    }
+
+    /// Something of this conversation has changed in another page.
+    pub(super) fn handle_changed(&mut self, now: Millis) {
+        if self.transcript.thread_id.is_none() || self.config.protocol == Protocol::AgUi {
+            return;
+        }
+        match &mut self.state {
+            State::Idle => self.inquire(Subject::Look, self.config.timing.request, now),
+            State::Running(running) => {
+                if let Phase::Elsewhere { until, .. } = &mut running.phase {
+                    *until = now;
+                    self.handle_tick(now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The conversation as another page has changed it. A turn that runs here meanwhile
+    /// finds out for itself, and a look that fails is no harm.
+    pub(super) fn looked(&mut self, reply: Reply, now: Millis) {
+        let Ok(body) = reply.result else { return };
+        if !matches!(self.state, State::Idle) || body.get("messages").is_none() {
+            return;
+        }
+        self.merge(ChatMessage::read_list(body.get("messages")));
+        let active = body.get("activeRun").filter(|run| run.str("state") != Some("queued"));
+        if let Some(run) = active.and_then(|run| run.str("runId")) {
+            let turn = active.and_then(|run| run.str("turnId")).unwrap_or("");
+            self.attach(run, turn, now);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The stored conversation, where a run's stream cannot tell how it went on: rows, end
+//! and open calls are the store's.
+
+use super::call::Answer;
+use super::end::Ending;
+use super::events::RunEnd;
+use super::fault;
+use super::inquiry::{Reply, Subject};
+use super::state::{Phase, Turn};
+use super::stream::Stream;
+use super::{Output, Protocol, Session};
+use crate::Millis;
+use crate::agui::Reading;
+use crate::error::{ErrorCode, ErrorInfo};
+use crate::event::{Author, ChatMessage, RuntimeEvent};
+use crate::json::Value;
+use crate::view::Notice;
+
+/// What the model is told of a call whose page is gone.
+pub(super) const PAGE_GONE: &str =
+    "The page that ran this call is gone. The outcome is unknown: it may or may not have acted.";
+
+/// What the person is told while it is not.
+pub(super) const ANOTHER_TAB: &str =
+    "A tool of this conversation still runs in another tab. Go on there, or wait for it.";
+
+impl Session {
+    /// Reads what is stored of a turn whose stream is over.
+    pub(super) fn read_stored(&mut self, turn: Box<Turn>, now: Millis) {
+        let run_id = turn.run_id.clone();
+        self.go_on(turn, Phase::Reading);
+        self.inquire(Subject::Stored { run_id }, self.config.timing.request, now);
+    }
+
+    /// The answer to [`read_stored`](Self::read_stored).
+    pub(super) fn stored_read(&mut self, run_id: &str, reply: Reply, now: Millis) {
+        let Some((turn, phase)) = self.take_running() else { return };
+        if turn.run_id != run_id || !matches!(phase, Phase::Reading) {
+            return self.go_on(turn, phase);
+        }
+        match reply.result {
+            Ok(body) if body.get("messages").is_some() => self.go_by_store(turn, &body, now),
+            Ok(_) => self.lost(turn, None, fault::cut_off(), now),
+            Err(_) if reply.status == 404 => self.unknown(turn, now),
+            Err(error) if error.retryable => self.lost(turn, None, error, now),
+            Err(error) => self.end_turn(turn, Ending::failed(error), now),
+        }
+    }
+
+    /// The server knows nothing of the run, or not how it ended.
+    fn unknown(&mut self, turn: Box<Turn>, now: Millis) {
+        let message =
+            "The server no longer knows how this answer went on. Look at what is done, then try again.";
+        self.end_turn(turn, Ending::failed(ErrorInfo::new(ErrorCode::Network, message)), now);
+    }
+
+    /// The turn goes on, or ends, as the stored conversation says.
+    pub(super) fn go_by_store(&mut self, mut turn: Box<Turn>, body: &Value, now: Millis) {
+        let named = |key: &str| body.get(key).filter(|run| run.str("runId").is_some());
+        let of_turn = |run: &&Value, turn: &Turn| {
+            run.str("runId") == Some(&turn.run_id) || run.str("turnId") == Some(&turn.id)
+        };
+        if let Some(active) = named("activeRun") {
+            let id = active.str("runId").unwrap_or("");
+            if id == turn.run_id && !turn.found {
+                return self.lost(turn, None, fault::cut_off(), now);
+            }
+            if of_turn(&active, &turn) {
+                let id = id.to_owned();
+                self.found_again(&mut turn, now);
+                return self.follow(turn, id, now);
+            }
+        }
+        self.found_again(&mut turn, now);
+        self.tell_started(&mut turn, None);
+        self.take_stored(&mut turn, body);
+        let mut stream = turn.link.stream.take().unwrap_or_else(|| self.new_stream(&turn));
+        let open = body.get("openCalls").and_then(Value::as_array).unwrap_or_default();
+        let owner = open.first().and_then(|call| call.str("clientId"));
+        if owner.is_some_and(|owner| owner != self.config.client_id) {
+            return self.find_owner(turn, open, now);
+        }
+        for call in open {
+            stream.note_open(call);
+        }
+        let end = named("lastRun").filter(|run| of_turn(run, &turn)).and_then(|run| run.get("end"));
+        let end = end.and_then(|end| Reading::new(end.clone()).ok());
+        let end = match end {
+            Some((end, _)) => self.apply(&mut turn, &mut stream, end, now),
+            None => None,
+        };
+        match end {
+            Some(RunEnd::Finished { outcome, bound: None, effects })
+                if open.is_empty() && !stream.open_calls(outcome.as_ref()).is_empty() =>
+            {
+                // Somebody else has closed its calls.
+                self.end_turn(turn, Ending::Stopped { effects }, now);
+            }
+            Some(end) => self.run_ended(turn, *stream, end, now),
+            None if !open.is_empty() => {
+                let end = RunEnd::Finished { outcome: None, bound: None, effects: Vec::new() };
+                self.run_ended(turn, *stream, end, now);
+            }
+            None => match self.transcript.last_answer(turn.from).map(|row| row.status) {
+                Some(None) => self.end_turn(turn, Ending::Finished { bound: None }, now),
+                _ => self.unknown(turn, now),
+            },
+        }
+    }
+
+    /// Another page has gone on with the turn: its next run is followed.
+    fn follow(&mut self, mut turn: Box<Turn>, run_id: String, now: Millis) {
+        turn.run_id = run_id;
+        turn.found = true;
+        turn.run_from = 0;
+        turn.renewed = false;
+        turn.link.stream = Some(self.new_stream(&turn));
+        self.request_run(turn, now);
+    }
+
+    /// The reading end of the turn's current run.
+    pub(super) fn new_stream(&self, turn: &Turn) -> Box<Stream> {
+        let run_id = match self.config.protocol {
+            Protocol::Mindset => turn.run_id.clone(),
+            Protocol::AgUi => String::new(),
+        };
+        Box::new(Stream::new(run_id))
+    }
+
+    /// The calls that are open are another page's.
+    fn find_owner(&mut self, mut turn: Box<Turn>, open: &[Value], now: Millis) {
+        let owner = open.first().and_then(|call| call.str("clientId")).unwrap_or("");
+        self.out.push(Output::FindOwner(owner.to_owned()));
+        let mut calls = Vec::new();
+        for call in open {
+            calls.extend(call.str("toolCallId").map(str::to_owned));
+        }
+        turn.found = true;
+        let until = now.saturating_add(self.config.timing.request);
+        self.go_on(turn, Phase::Elsewhere { calls, until });
+    }
+
+    /// It is known whether the page is gone that has the calls of a running turn.
+    pub(super) fn owner_of_turn(&mut self, gone: bool, now: Millis) {
+        let Some((mut turn, phase)) = self.take_running() else { return };
+        match phase {
+            Phase::Elsewhere { calls, .. } if gone => {
+                self.out.notice(None);
+                self.answer_unknown(&mut turn, calls);
+                turn.found = false;
+                self.next_run(turn, now);
+            }
+            phase => {
+                if matches!(phase, Phase::Elsewhere { .. }) {
+                    let text = ANOTHER_TAB.to_owned();
+                    self.out.notice(Some(Notice { error: false, text, action: None }));
+                }
+                self.go_on(turn, phase);
+            }
+        }
+    }
+
+    /// The next run answers `calls` with what is known of them: nothing.
+    pub(super) fn answer_unknown(&mut self, turn: &mut Turn, calls: Vec<String>) {
+        let answer = Answer::failed(PAGE_GONE.to_owned());
+        turn.news.clear();
+        for call in calls {
+            turn.news.push(answer.message(&self.ids.next_id(), &call));
+        }
+    }
+
+    /// The rows as they are stored. What nobody has heard of the answer yet is told.
+    fn take_stored(&mut self, turn: &mut Turn, body: &Value) {
+        let stored = ChatMessage::read_list(body.get("messages"));
+        let rows = &self.transcript.rows;
+        let mine = rows.iter().rposition(|row| row.id == turn.message.id);
+        let before = mine.or(turn.from.checked_sub(1)).and_then(|at| rows.get(at)).map(|row| row.id.clone());
+        let place = |list: &[ChatMessage]| match &before {
+            Some(id) => list.iter().position(|row| row.id == *id).map(|at| at + 1),
+            None => Some(0),
+        };
+        let news = place(&stored).and_then(|at| stored.get(at..)).unwrap_or_default();
+        for message in news.iter().take_while(|message| message.role == Author::Assistant) {
+            let known = self.transcript.row(&message.id).map(|row| row.content.clone());
+            match (&message.widget, &known) {
+                (None, _) => {
+                    let rest = message.content.strip_prefix(known.as_deref().unwrap_or("")).unwrap_or("");
+                    if !rest.is_empty() {
+                        let (message_id, content) = (message.id.clone(), rest.to_owned());
+                        self.out.runtime(RuntimeEvent::TextDelta { message_id, content });
+                    }
+                }
+                (Some(widget), None) => {
+                    let (widget_id, widget) = (message.id.clone(), widget.clone());
+                    self.out.runtime(RuntimeEvent::WidgetPayload { widget_id, widget });
+                }
+                (Some(_), Some(_)) => {}
+            }
+        }
+        self.merge(stored);
+        let rows = &self.transcript.rows;
+        turn.from = place(rows).unwrap_or(rows.len()).min(rows.len());
+        if mine.is_some() {
+            turn.from = turn.from.saturating_sub(1);
+        }
+    }
+
+    /// Puts the newest rows as they are stored in the place of those that are here. What
+    /// the store does not have, and was never sent well, stays.
+    pub(super) fn merge(&mut self, stored: Vec<ChatMessage>) {
+        let rows = std::mem::take(&mut self.transcript.rows);
+        let has = |id: &str| stored.iter().any(|row| row.id == id);
+        let known = rows.iter().position(|row| has(&row.id)).unwrap_or(rows.len());
+        let (mut merged, mut unsent) = (Vec::new(), Vec::new());
+        let mut same = true;
+        for (at, row) in rows.iter().enumerate() {
+            if at < known && !stored.is_empty() {
+                merged.push(row.clone());
+            } else if stored.is_empty() || !has(&row.id) && row.role == Author::User && row.status.is_some() {
+                unsent.push(row.clone());
+            }
+        }
+        merged.extend(stored);
+        merged.extend(unsent);
+        same &= merged.len() == rows.len();
+        for (new, old) in merged.iter().zip(&rows) {
+            same &= new.id == old.id && new.content == old.content && new.status == old.status;
+        }
+        if same {
+            self.transcript.rows = rows;
+            return;
+        }
+        let count = merged.len();
+        self.transcript.rows = merged;
+        for line in &mut self.transcript.lines {
+            line.behind = line.behind.min(count);
+        }
+        for patch in self.redraw() {
+            self.out.patch(patch);
+        }
+    }
+}
