@@ -343,16 +343,6 @@ impl ChatMessage {
         Value::Object(o)
     }
 
-    /// Reads a list of what [`to_json`](Self::to_json) writes; what is no message is left
-    /// out.
-    pub fn read_list(value: Option<&Value>) -> Vec<ChatMessage> {
-        let mut messages = Vec::new();
-        for message in value.and_then(Value::as_array).unwrap_or_default() {
-            messages.extend(ChatMessage::from_json(message));
-        }
-        messages
-    }
-
     /// Reads what [`to_json`](Self::to_json) writes.
     pub fn from_json(value: &Value) -> Option<ChatMessage> {
         let o = value.as_object()?;

@@ -4,6 +4,9 @@
 /// Characters (Unicode scalar values) of a message.
 pub const MESSAGE: usize = 100_000;
 
+/// Characters of a conversation's title.
+pub const TITLE: usize = 200;
+
 /// Tools of a page, and tools that a model is offered at once: some providers refuse
 /// a request with more.
 pub const TOOLS: usize = 128;

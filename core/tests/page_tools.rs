@@ -55,7 +55,7 @@ fn round_trip() {
     assert_eq!((result.status, result.text.as_deref()), (TurnStatus::Finished, Some("Done.")));
     assert_eq!(told(&pair), [(r#"{"name":"billing"}"#.to_owned(), false)]);
     assert_eq!(
-        pair.page().sketch()[2..],
+        pair.page().sketch()[3..],
         [
             "busy",
             "run_started",

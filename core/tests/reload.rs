@@ -66,7 +66,7 @@ fn a_conversation_is_shown_again_and_goes_on() {
     let page = reload(&mut pair);
     pair.drive();
     assert_eq!(pair.pages[page].transcript(), ["user: I am Ada", "assistant: Hi Ada."]);
-    assert_eq!(pair.pages[page].sketch(), ["initializing", "conversation", "idle"]);
+    assert_eq!(pair.pages[page].sketch(), ["initializing", "conversation", "history", "idle"]);
     let event = format!(r#"{{"type":"conversation_id","conversationId":"{id}"}}"#);
     assert_eq!(conversation_events(&pair, page), [event]);
     let send = pair.send_from(page, "who am I?", SendOptions::default()).unwrap();
@@ -85,7 +85,7 @@ fn without_a_conversation_nothing_is_asked_for() {
     let mut pair = Pair::new(ScriptedModel::default());
     let page = reload(&mut pair);
     pair.drive();
-    assert_eq!(pair.pages[page].sketch(), ["initializing", "idle"]);
+    assert_eq!(pair.pages[page].sketch(), ["initializing", "history", "idle"]);
 }
 
 #[test]
@@ -111,7 +111,16 @@ fn a_tool_that_navigates_away_in_the_first_turn() {
     );
     assert_eq!(
         pair.pages[page].sketch(),
-        ["initializing", "conversation", "busy", "run_started", "complete", "run_finished", "idle"]
+        [
+            "initializing",
+            "conversation",
+            "history",
+            "busy",
+            "run_started",
+            "complete",
+            "run_finished",
+            "idle"
+        ]
     );
     pair.server.model.push(Step::says("Sure."));
     let send = pair.send_from(page, "thanks", SendOptions::default()).unwrap();
@@ -150,7 +159,7 @@ fn a_page_that_is_still_there_keeps_its_calls() {
     pair.drive_for(1_000);
     let other = load(&mut pair);
     pair.drive_for(5_000);
-    assert_eq!(pair.pages[other].sketch(), ["initializing", "conversation", "idle"]);
+    assert_eq!(pair.pages[other].sketch(), ["initializing", "conversation", "history", "idle"]);
     assert_eq!(pair.pages[other].transcript(), ["user: go"]);
     assert!(format!("{:?}", pair.pages[other].patches).contains("another tab"));
     pair.drive();
@@ -190,7 +199,7 @@ fn a_conversation_that_is_gone_is_forgotten() {
     pair.pages[page].conversation = Some(old.clone());
     pair.drive();
     assert_eq!(pair.pages[page].conversation, None);
-    assert_eq!(pair.pages[page].sketch(), ["initializing", "conversation", "idle"]);
+    assert_eq!(pair.pages[page].sketch(), ["initializing", "conversation", "history", "idle"]);
     let new = pair.pages[page].session.conversation_id().unwrap().to_owned();
     let event = format!(
         r#"{{"type":"conversation_id","conversationId":"{new}","replacedConversationId":"{old}","replacedBecause":"discarded"}}"#
@@ -209,22 +218,58 @@ fn canned(pair: &mut Pair, status: u16, body: &'static str) {
 }
 
 #[test]
-fn start_up_waits_for_a_server_in_trouble() {
+fn a_conversation_that_cannot_be_read_goes_on() {
     let expired = r#"{"error":{"code":"auth-expired","message":"Old.","retryable":true}}"#;
-    for (status, body, story) in [
-        (503, "", vec!["initializing", "error server-error", "conversation", "idle"]),
-        (0, "", vec!["initializing", "error network", "conversation", "idle"]),
-        (200, "<html>", vec!["initializing", "error protocol", "conversation", "idle"]),
-        // New credentials, once.
-        (401, expired, vec!["initializing", "conversation", "idle"]),
-    ] {
-        let mut pair = Pair::new(ScriptedModel::new([Step::says("Hi.")]));
+    for (status, body, readable) in
+        [(503, "", false), (0, "", false), (200, "<html>", false), (200, "{}", false), (401, expired, true)]
+    {
+        let mut pair = Pair::new(ScriptedModel::new([Step::says("Hi."), Step::says("Yes.")]));
         pair.ask("hello");
         canned(&mut pair, status, body);
         let page = reload(&mut pair);
         pair.drive();
-        assert_eq!(pair.pages[page].sketch(), story, "{status}");
+        assert_eq!(
+            pair.pages[page].sketch(),
+            ["initializing", "conversation", "history", "idle"],
+            "{status}"
+        );
+        let rows = if readable { 2 } else { 0 };
+        assert_eq!(pair.pages[page].session.messages().len(), rows, "{status}");
+        let offers = |pair: &Pair| format!("{:?}", pair.pages[page].patches.last()).contains("Reconnect");
+        assert_eq!(
+            pair.pages[page].patches.iter().any(|p| format!("{p:?}").contains("Reconnect")),
+            !readable
+        );
+        // It is the same conversation, and what was said before comes in its place.
+        let send = pair.send_from(page, "still there?", SendOptions::default()).unwrap();
+        pair.drive();
+        assert_eq!(pair.pages[page].result(send).text.as_deref(), Some("Yes."));
+        pair.input(page, Input::Reconnect).unwrap();
+        pair.drive();
         assert_eq!(pair.pages[page].transcript(), pair.server.transcript());
+        assert_eq!(pair.pages[page].sketch().iter().filter(|word| *word == "history").count(), 1);
+        assert!(!offers(&pair));
+    }
+}
+
+#[test]
+fn a_conversation_that_is_slow_to_read_goes_on() {
+    let mut pair = Pair::new(ScriptedModel::new([Step::says("Hi."), Step::says("Yes.")]));
+    pair.ask("hello");
+    pair.network.latency = 8_000;
+    let page = reload(&mut pair);
+    pair.drive_for(16_000 + 14_999);
+    assert_eq!(pair.pages[page].sketch(), ["initializing"]);
+    pair.drive_for(1);
+    assert_eq!(pair.pages[page].sketch(), ["initializing", "conversation", "history", "idle"]);
+    pair.drive();
+    pair.network.latency = 10;
+    // As often as it takes.
+    canned(&mut pair, 500, "");
+    for rows in [0, 2, 2] {
+        pair.input(page, Input::Reconnect).unwrap();
+        pair.drive();
+        assert_eq!(pair.pages[page].session.messages().len(), rows);
     }
 }
 
@@ -317,5 +362,5 @@ fn a_turn_without_its_page_may_fail_and_be_stopped() {
     pair.drive_for(2_000);
     pair.input(page, Input::Stop).unwrap();
     pair.drive();
-    assert_eq!(pair.pages[page].sketch()[2..], ["busy", "run_started", "run_error", "idle"]);
+    assert_eq!(pair.pages[page].sketch()[3..], ["busy", "run_started", "run_error", "idle"]);
 }

@@ -30,6 +30,7 @@ fn hello() {
         pair.page().sketch(),
         [
             "initializing",
+            "history",
             "idle",
             "busy",
             "run_started",
@@ -164,7 +165,7 @@ fn stop_in_the_middle() {
     assert_eq!(pair.server.transcript(), ["user: count", "assistant: One two  [stopped]"]);
     assert_eq!(pair.server.transcript(), pair.page().transcript());
     assert!(pair.server.aborted > 0, "the model was dropped");
-    let ended = &pair.page().sketch()[3..];
+    let ended = &pair.page().sketch()[4..];
     assert_eq!(ended, ["run_started", "run_error", "idle", "settled aborted"]);
     pair.server.model.push(Step::says("Four.").expects(|r| assert_eq!(r.messages.len(), 3)));
     assert_eq!(pair.ask("go on").text.as_deref(), Some("Four."));

@@ -2,11 +2,12 @@
 //! it were this page's own, but for the promise.
 
 use super::inquiry::{Reply, Subject};
+use super::open::stored_rows;
 use super::state::{Phase, State, Turn};
 use super::transcript::UserMessage;
 use super::{DomEvent, Protocol, Session};
 use crate::Millis;
-use crate::event::{Author, ChatMessage};
+use crate::event::Author;
 use crate::view::{Activity, Patch};
 
 impl Session {
@@ -62,14 +63,43 @@ impl Session {
         }
     }
 
-    /// The conversation as another page has changed it. A turn that runs here meanwhile
-    /// finds out for itself, and a look that fails is no harm.
+    /// Reads the messages from before, if they could not be read yet.
+    pub(super) fn read_unread(&mut self, now: Millis) {
+        if self.transcript.unread && !self.is_looking() {
+            self.inquire(Subject::Look, self.config.timing.history, now);
+        }
+    }
+
+    /// The conversation as another page has changed it, or as it could not be read before.
+    /// A turn that runs here meanwhile finds out for itself, and a look that fails is no
+    /// harm.
     pub(super) fn looked(&mut self, reply: Reply, now: Millis) {
-        let Ok(body) = reply.result else { return };
-        if !matches!(self.state, State::Idle) || body.get("messages").is_none() {
+        let (idle, unread) = (matches!(self.state, State::Idle), self.transcript.unread);
+        let body = match reply.result {
+            Ok(body) if body.get("messages").is_some() => body,
+            Err(_) if reply.status == 404 => {
+                self.transcript.unread = false;
+                // Another page has deleted it.
+                if idle && self.transcript.announced && !unread {
+                    self.begin_new();
+                }
+                return;
+            }
+            _ if unread => return self.notice_unread(),
+            _ => return,
+        };
+        if unread {
+            self.transcript.unread = false;
+            self.show_earlier(&body);
+        } else if idle {
+            self.merge(stored_rows(&body).0);
+        }
+        if !idle {
             return;
         }
-        self.merge(ChatMessage::read_list(body.get("messages")));
+        if unread {
+            self.out.notice(None);
+        }
         let active = body.get("activeRun").filter(|run| run.str("state") != Some("queued"));
         if let Some(run) = active.and_then(|run| run.str("runId")) {
             let turn = active.and_then(|run| run.str("turnId")).unwrap_or("");

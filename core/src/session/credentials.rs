@@ -145,7 +145,12 @@ impl Session {
     fn renewed(&mut self, result: Result<Token, ErrorInfo>, now: Millis) {
         self.renewal.stage = Stage::Resting(None);
         match result {
-            Ok(token) => {
+            Ok(mut token) => {
+                if matches!(self.state, State::Starting(_))
+                    && let Some(id) = token.conversation_id.take()
+                {
+                    self.config.conversation_id = Some(id);
+                }
                 self.renewal.stage = Stage::Resting(self.renew_at(&token, now));
                 self.token = Some(token);
                 self.renewal.count = self.renewal.count.wrapping_add(1);

@@ -142,7 +142,7 @@ impl Session {
         });
         self.out.runtime(RuntimeEvent::RunFinished { run_id: turn.id });
         if !self.transcript.announced {
-            self.announce(None);
+            self.announce();
         }
     }
 

@@ -1,6 +1,7 @@
 //! Requests that are answered by JSON: made with today's credentials, once more with
 //! new ones if those were refused, and waited for until a deadline.
 
+use super::asks::Asked;
 use super::exchange::{Arrival, CONVERSATION_LIMIT, Exchange};
 use super::fault;
 use super::request::Request;
@@ -27,6 +28,8 @@ pub(super) enum Subject {
     Look,
     /// What is stored of a turn whose run cannot be read further.
     Stored { run_id: String },
+    /// What somebody wants of conversations.
+    Ask(Asked),
     /// New pass-through parameters for a run; `again` if they have changed since.
     Update { run_id: String, again: bool },
 }
@@ -65,6 +68,7 @@ impl Session {
                 let id = self.transcript.thread_id.as_deref().unwrap_or("");
                 Request::api(config, FetchPurpose::Conversation, "GET", &["conversations", id])
             }
+            Subject::Ask(asked) => self.ask_request(asked),
             Subject::Update { run_id, .. } => {
                 let place = ["runs", run_id, "passthrough-params"];
                 let body = crate::object! { "passthroughParams": self.channels.leaving() };
@@ -107,8 +111,14 @@ impl Session {
             Subject::Opening => self.conversation_read(reply, now),
             Subject::Look => self.looked(reply, now),
             Subject::Stored { run_id } => self.stored_read(&run_id, reply, now),
+            Subject::Ask(asked) => self.ask_replied(asked, reply, now),
             Subject::Update { run_id, again } => self.updated(&run_id, again, reply.result.err(), now),
         }
+    }
+
+    /// Whether the conversation is being looked at.
+    pub(super) fn is_looking(&self) -> bool {
+        self.inquiries.iter().any(|inquiry| matches!(inquiry.subject, Subject::Look))
     }
 
     /// The update under way, if there is one.
@@ -167,6 +177,9 @@ impl Session {
         for inquiry in std::mem::take(&mut self.inquiries) {
             if let Some(exchange) = inquiry.exchange {
                 self.out.abort(exchange.fetch);
+            }
+            if let Subject::Ask(asked) = &inquiry.subject {
+                self.leave_ask(asked);
             }
         }
     }

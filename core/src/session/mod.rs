@@ -7,6 +7,7 @@
 
 mod answer;
 mod ask;
+mod asks;
 mod attach;
 mod board;
 mod call;
@@ -61,7 +62,6 @@ use self::outbox::Outbox;
 use self::queue::Kept;
 use self::state::State;
 use self::transcript::Transcript;
-use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::ChatMessage;
 use crate::schema::Pattern;
 use crate::{Millis, NextId};
@@ -80,6 +80,10 @@ pub struct Session {
     inquiries: Vec<Inquiry>,
     /// The run whose cancel was refused for its credentials.
     recancel: Option<String>,
+    /// What is asked about conversations and waits.
+    asked: Vec<(AskId, Ask)>,
+    /// Whether the first idle came.
+    was_idle: bool,
     /// Calls of page tools so far.
     tool_runs: u32,
     /// Messages that wait for a turn, oldest first.
@@ -116,6 +120,8 @@ impl Session {
             channels: Channels::default(),
             inquiries: Vec::new(),
             recancel: None,
+            asked: Vec::new(),
+            was_idle: false,
             tool_runs: 0,
             kept: Vec::new(),
             transcript: Transcript::default(),
@@ -154,10 +160,7 @@ impl Session {
             Input::Online(online) => self.handle_online(online, now),
             Input::Wake => self.handle_wake(now),
             Input::Changed => self.handle_changed(now),
-            Input::Ask { id, .. } => {
-                let error = ErrorInfo::new(ErrorCode::NotReady, "Not there yet.");
-                self.out.push(Output::Answer { id, result: Err(error) });
-            }
+            Input::Ask { id, ask } => self.handle_ask(id, ask),
             Input::Stop => self.handle_stop(now),
             Input::Head { fetch, status, content_type } => {
                 self.handle_arrival(fetch, Arrival::Head { status, content_type }, now);
@@ -166,6 +169,7 @@ impl Session {
             Input::End { fetch, result } => self.handle_arrival(fetch, Arrival::End(result), now),
             Input::Tick => self.handle_tick(now),
         }
+        self.next_asks(now);
         Ok(())
     }
 
@@ -179,6 +183,8 @@ impl Session {
             }
             self.state = State::Idle;
             if self.kept.is_empty() {
+                self.was_idle = true;
+                self.next_asks(self.now);
                 return output;
             }
             // A listener of the turn's last events sent more: no idle in between.

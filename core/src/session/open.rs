@@ -1,7 +1,6 @@
-//! The conversation of an earlier page load: shown again, and its turn carried on if
-//! it waits for a page that is gone.
+//! The conversation that is shown: the one of an earlier page load, another one, or a
+//! new one. Its turn is carried on if it waits for a page that is gone.
 
-use super::fault;
 use super::inquiry::{Reply, Subject};
 use super::state::{Attempt, Opening, OpeningStage, State};
 use super::stored::ANOTHER_TAB;
@@ -9,21 +8,22 @@ use super::{DomEvent, Output, Protocol, Session};
 use crate::Millis;
 use crate::event::ChatMessage;
 use crate::json::Value;
-use crate::view::Notice;
+use crate::view::{Notice, NoticeAction, Patch};
 
-/// Messages that are shown; of more, the newest.
+/// Messages that are shown at first; of more, the newest.
 const MAX_ROWS: usize = 200;
 
 impl Session {
     /// Credentials are there: the conversation that is named, or idle.
     pub(super) fn open(&mut self, attempt: Attempt, now: Millis) {
-        let named = self.config.conversation_id.clone().filter(|_| self.transcript.thread_id.is_none());
-        match named {
-            None => self.ready(now),
+        match self.config.conversation_id.clone().filter(|id| !id.is_empty()) {
+            None => {
+                self.settle_history(Vec::new());
+                self.ready(now);
+            }
             // Such a server keeps nothing that could be shown.
-            Some(id) if self.config.protocol == Protocol::AgUi => {
-                self.transcript.thread_id = Some(id);
-                self.announce(None);
+            Some(_) if self.config.protocol == Protocol::AgUi => {
+                self.announce_named(Vec::new());
                 self.ready(now);
             }
             Some(_) => {
@@ -34,33 +34,41 @@ impl Session {
     }
 
     /// Tells which conversation this is, from now on, and which it takes the place of.
-    pub(super) fn announce(&mut self, discarded: Option<&str>) {
+    pub(super) fn announce(&mut self) {
         self.transcript.announced = true;
         let id = self.transcript.thread_id.as_deref().unwrap_or("");
         let mut detail = crate::object! { "type": "conversation_id", "conversationId": id };
-        detail.insert_some("replacedConversationId", discarded);
-        detail.insert_some("replacedBecause", discarded.map(|_| "discarded"));
+        if let Some((replaced, because)) = self.transcript.replaces.take() {
+            detail.insert("replacedConversationId", replaced);
+            detail.insert("replacedBecause", because);
+        }
         self.out.event(DomEvent::Conversation { detail });
+    }
+
+    /// The conversation that is named is the one; `messages` are from before.
+    fn announce_named(&mut self, messages: Vec<ChatMessage>) {
+        self.transcript.thread_id.clone_from(&self.config.conversation_id);
+        self.announce();
+        self.settle_history(messages);
+    }
+
+    fn settle_history(&mut self, messages: Vec<ChatMessage>) {
+        self.out.event(DomEvent::History { messages });
     }
 
     /// The conversation to begin with was read, or cannot be.
     pub(super) fn conversation_read(&mut self, reply: Reply, now: Millis) {
-        let attempt = match std::mem::take(&mut self.state) {
-            State::Opening(opening) => opening.attempt,
-            other => {
-                self.state = other;
-                return;
-            }
-        };
+        let State::Opening(opening) = &self.state else { return };
+        let attempt = opening.attempt;
         match reply.result {
-            Ok(body) => match body.get("messages").and_then(Value::as_array) {
-                Some(messages) => self.opened(messages, &body, now),
-                None => self.start_failed(fault::not_the_protocol("application/json", ""), attempt, now),
-            },
-            Err(_) if (400..500).contains(&reply.status) && !matches!(reply.status, 401 | 408 | 429) => {
+            Ok(body) if body.get("messages").is_some_and(|list| list.as_array().is_some()) => {
+                self.opened(&body, now);
+            }
+            Err(error) if reply.status == 401 => self.start_failed(error, attempt, now),
+            Err(_) if (400..500).contains(&reply.status) && !matches!(reply.status, 408 | 429) => {
                 self.discard(now);
             }
-            Err(error) => self.start_failed(error, attempt, now),
+            _ => self.go_on_unread(now),
         }
     }
 
@@ -68,26 +76,87 @@ impl Session {
     fn discard(&mut self, now: Millis) {
         self.out.push(Output::StoreConversation(None));
         self.transcript.thread_id = Some(self.ids.next_id());
-        let discarded = self.config.conversation_id.clone();
-        self.announce(discarded.as_deref());
+        self.transcript.replaces = self.config.conversation_id.take().map(|id| (id, "discarded"));
+        self.announce();
+        self.settle_history(Vec::new());
         self.ready(now);
     }
 
-    fn opened(&mut self, messages: &[Value], body: &Value, now: Millis) {
-        self.transcript.thread_id = self.config.conversation_id.clone();
-        self.announce(None);
-        let from = messages.len().saturating_sub(MAX_ROWS);
-        // What the person has sent in the meantime comes behind.
-        let sent = std::mem::take(&mut self.transcript.rows);
-        for row in
-            messages.get(from..).unwrap_or_default().iter().filter_map(ChatMessage::from_json).chain(sent)
-        {
-            if self.transcript.row(&row.id).is_none() {
+    /// What was said before is not known: the conversation goes on all the same.
+    fn go_on_unread(&mut self, now: Millis) {
+        self.transcript.unread = true;
+        self.announce_named(Vec::new());
+        self.ready(now);
+        self.notice_unread();
+    }
+
+    /// Offers to read the messages from before once more.
+    pub(super) fn notice_unread(&mut self) {
+        if matches!(self.state, State::Resting | State::Idle) {
+            let text = "The messages from before could not be loaded.".to_owned();
+            self.out.notice(Some(Notice { error: false, text, action: Some(NoticeAction::Reconnect) }));
+        }
+    }
+
+    /// Leaves the conversation for a new one.
+    pub(super) fn begin_new(&mut self) {
+        self.leave_conversation();
+        self.config.conversation_id = None;
+        self.out.push(Output::StoreConversation(None));
+        self.settle_history(Vec::new());
+        self.draw_anew();
+    }
+
+    /// Leaves the conversation for another one, which was read.
+    pub(super) fn switch(&mut self, id: &str, body: &Value, now: Millis) {
+        self.leave_conversation();
+        self.config.conversation_id = Some(id.to_owned());
+        self.transcript.stored = true;
+        self.out.push(Output::StoreConversation(Some(id.to_owned())));
+        self.opened(body, now);
+    }
+
+    /// What was sent in the meantime goes along.
+    fn leave_conversation(&mut self) {
+        let left = std::mem::take(&mut self.transcript);
+        self.transcript.replaces = match left.thread_id {
+            Some(id) if left.announced => Some((id, "switched")),
+            _ => left.replaces,
+        };
+        for row in left.rows {
+            if self.kept.iter().any(|kept| kept.message.id == row.id) {
                 self.transcript.rows.push(row);
             }
         }
+        self.out.notice(None);
+        self.out.disclosure(None);
+    }
+
+    fn draw_anew(&mut self) {
         for patch in self.redraw() {
             self.out.patch(patch);
+        }
+    }
+
+    /// Shows a conversation as it is stored.
+    fn opened(&mut self, body: &Value, now: Millis) {
+        // What the person has sent in the meantime comes behind.
+        let sent = std::mem::take(&mut self.transcript.rows);
+        let (rows, before) = stored_rows(body);
+        self.transcript.before = before;
+        self.announce_named(rows.clone());
+        self.transcript.rows = rows;
+        self.transcript.rows.extend(sent);
+        self.draw_anew();
+        self.take_up(body, now);
+    }
+
+    /// Takes up what the conversation has left open, or rests.
+    fn take_up(&mut self, body: &Value, now: Millis) {
+        let run = body.get("activeRun").filter(|run| run.str("state") == Some("running"));
+        if let Some(run) = run.filter(|run| run.str("runId").is_some()) {
+            let (id, turn) = (run.str("runId").unwrap_or(""), run.str("turnId").unwrap_or(""));
+            return self.attach(id, turn, now);
         }
         let open = body.get("openCalls").and_then(Value::as_array).unwrap_or_default();
         let owner = open.first().and_then(|call| call.str("clientId"));
@@ -98,9 +167,32 @@ impl Session {
             calls.extend(call.str("toolCallId").map(str::to_owned));
         }
         let until = now.saturating_add(self.config.timing.request);
+        self.hold(OpeningStage::Owner { calls, until });
+    }
+
+    /// Nothing begins until a conversation is there.
+    pub(super) fn hold(&mut self, stage: OpeningStage) {
         let attempt = self.first_attempt();
-        let stage = OpeningStage::Owner { calls, until };
         self.state = State::Opening(Box::new(Opening { stage, attempt }));
+    }
+
+    /// Puts older messages before those that are shown; whether there are more still.
+    pub(super) fn show_earlier(&mut self, body: &Value) -> Option<bool> {
+        body.get("messages")?.as_array()?;
+        let (mut rows, before) = stored_rows(body);
+        rows.retain(|row| self.transcript.row(&row.id).is_none());
+        let count = rows.len();
+        match &mut self.state {
+            State::Running(running) => running.turn.shift(count),
+            State::Stopping(stopping) => stopping.turn.shift(count),
+            _ => {}
+        }
+        self.transcript.put_before(rows.clone());
+        self.transcript.before = before;
+        if count > 0 {
+            self.out.patch(Patch::Earlier(rows));
+        }
+        Some(self.transcript.before.is_some())
     }
 
     /// It is known whether the page is gone that open calls wait for.
@@ -112,7 +204,7 @@ impl Session {
                     self.begin_orphaned(calls, now);
                 }
                 OpeningStage::Owner { .. } => self.wait_for_owner(now),
-                OpeningStage::Reading => self.state = State::Opening(opening),
+                _ => self.state = State::Opening(opening),
             },
             other => {
                 self.state = other;
@@ -132,7 +224,32 @@ impl Session {
     pub(super) fn opening_timed_out(&mut self, opening: Box<Opening>, now: Millis) {
         match opening.stage {
             OpeningStage::Owner { .. } => self.wait_for_owner(now),
-            OpeningStage::Reading => self.state = State::Opening(opening),
+            _ => self.state = State::Opening(opening),
         }
     }
+}
+
+/// The newest messages of an answer, oldest first, and where older ones begin if there
+/// are any. What is no message of a transcript is passed over.
+pub(super) fn stored_rows(body: &Value) -> (Vec<ChatMessage>, Option<String>) {
+    let list = body.get("messages").and_then(Value::as_array).unwrap_or_default();
+    let mut rows: Vec<ChatMessage> = Vec::new();
+    let mut more = false;
+    for message in list.iter().rev() {
+        let Some(row) = ChatMessage::from_json(message) else { continue };
+        if rows.len() == MAX_ROWS {
+            more = true;
+            break;
+        }
+        if !row.id.is_empty() && rows.iter().all(|known| known.id != row.id) {
+            rows.push(row);
+        }
+    }
+    rows.reverse();
+    let before = match rows.first() {
+        Some(first) if more => Some(&*first.id),
+        _ => body.str("before"),
+    };
+    let before = before.map(str::to_owned);
+    (rows, before)
 }

@@ -127,7 +127,9 @@ impl Outbox {
                 | Output::Abort(_)
                 | Output::AbortTool(_)
                 | Output::StoreAnonymousKey(_)
-                | Output::StoreConversation(_) => left.push(output),
+                | Output::StoreConversation(_)
+                | Output::Answer { .. }
+                | Output::Tell(_) => left.push(output),
                 Output::Event(event) if ended => left.event(event),
                 Output::Event(DomEvent::Busy { .. }) => unheard = true,
                 _ => {}

@@ -62,6 +62,15 @@ impl Request {
         Request { purpose, method, url, headers: Vec::new(), body: None }
     }
 
+    /// The same with a query of one parameter.
+    pub(super) fn with_query(mut self, name: &str, value: &str) -> Request {
+        self.url.push('?');
+        self.url.push_str(name);
+        self.url.push('=');
+        percent_encode(&mut self.url, value);
+        self
+    }
+
     /// The same with a JSON body.
     pub(super) fn with_body(mut self, body: &Object) -> Request {
         self.headers.push(("Content-Type", "application/json".to_owned()));

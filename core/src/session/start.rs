@@ -16,6 +16,7 @@ impl Session {
         self.forget_credentials();
         self.anonymous_key.clone_from(&config.anonymous_key);
         self.config = config;
+        self.was_idle = false;
         let attempt = self.first_attempt();
         if self.config.check().is_ok() {
             self.out.event(DomEvent::Initializing);
@@ -31,6 +32,7 @@ impl Session {
             self.connect(attempt, now);
         }
         self.hurry_credentials(now);
+        self.read_unread(now);
     }
 
     /// Tries to start.
@@ -72,8 +74,14 @@ impl Session {
         Attempt { pause: self.config.timing.backoff, told: None }
     }
 
+    /// A conversation is there: idle, or the first message that waits.
     pub(super) fn ready(&mut self, now: Millis) {
         self.out.notice(None);
+        if self.was_idle && self.kept.is_empty() {
+            // Nothing ran meanwhile, so that idle is nothing new.
+            self.state = State::Idle;
+            return;
+        }
         self.rest(now);
     }
 

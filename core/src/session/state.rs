@@ -44,6 +44,8 @@ pub(super) struct Opening {
 pub(super) enum OpeningStage {
     /// The server was asked for the one to begin with.
     Reading,
+    /// The open one is about to be left for another.
+    Changing,
     /// It is there, and has open calls: is the page gone that they wait for?
     Owner {
         /// The ids of the calls.
@@ -148,6 +150,12 @@ pub(super) struct Turn {
 }
 
 impl Turn {
+    /// So many rows were put before all others.
+    pub(super) fn shift(&mut self, rows: usize) {
+        self.from += rows;
+        self.run_from += rows;
+    }
+
     /// A turn before its first run.
     pub(super) fn new(send: Option<SendId>, run_id: String, message: UserMessage, from: usize) -> Turn {
         Turn {

@@ -6,6 +6,7 @@ use super::end::Ending;
 use super::events::RunEnd;
 use super::fault;
 use super::inquiry::{Reply, Subject};
+use super::open::stored_rows;
 use super::state::{Phase, Turn};
 use super::stream::Stream;
 use super::{Output, Protocol, Session};
@@ -171,7 +172,7 @@ impl Session {
 
     /// The rows as they are stored. What nobody has heard of the answer yet is told.
     fn take_stored(&mut self, turn: &mut Turn, body: &Value) {
-        let stored = ChatMessage::read_list(body.get("messages"));
+        let stored = stored_rows(body).0;
         let rows = &self.transcript.rows;
         let mine = rows.iter().rposition(|row| row.id == turn.message.id);
         let before = mine.or(turn.from.checked_sub(1)).and_then(|at| rows.get(at)).map(|row| row.id.clone());

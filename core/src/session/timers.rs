@@ -17,7 +17,7 @@ impl Session {
     fn state_deadline(&self) -> Option<Millis> {
         match &self.state {
             State::Opening(opening) => match &opening.stage {
-                OpeningStage::Reading => None,
+                OpeningStage::Reading | OpeningStage::Changing => None,
                 OpeningStage::Owner { until, .. } => Some(*until),
             },
             State::Failed(failed) => failed.until,

@@ -16,6 +16,12 @@ pub(super) struct Transcript {
     pub(super) thread_id: Option<String>,
     /// Whether its id was told: after its first completed turn.
     pub(super) announced: bool,
+    /// The conversation it takes the place of, and why, until that is told.
+    pub(super) replaces: Option<(String, &'static str)>,
+    /// Where messages begin that are older than those shown, if there are any.
+    pub(super) before: Option<String>,
+    /// Whether what was said before this page load could not be read.
+    pub(super) unread: bool,
     /// Whether the page load after this one knows of it.
     pub(super) stored: bool,
     /// What people see, oldest first.
@@ -71,6 +77,19 @@ impl Transcript {
             citations: Vec::new(),
             widget: None,
         });
+    }
+
+    /// Puts older rows before all others.
+    pub(super) fn put_before(&mut self, mut rows: Vec<ChatMessage>) {
+        let count = rows.len();
+        for line in &mut self.lines {
+            line.behind += count;
+        }
+        if let Some(failed) = &mut self.failed {
+            failed.from += count;
+        }
+        rows.append(&mut self.rows);
+        self.rows = rows;
     }
 
     /// Keeps what a call was answered with, once.

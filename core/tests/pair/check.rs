@@ -14,6 +14,7 @@ pub fn quiet(page: &mut Page) {
     for send in &page.accepted {
         assert!(page.settled(*send), "{send:?} has not settled");
     }
+    assert_eq!(page.answers.len(), page.asks as usize, "asks without an answer");
     order(&page.events);
     panel(page);
 }
@@ -38,7 +39,10 @@ fn order(events: &[Heard]) {
             (At::Idle | At::Ended, Heard::Event(DomEvent::Busy { .. })) => At::Busy,
             (At::Idle | At::Ended, Heard::Event(DomEvent::Idle { .. })) => At::Idle,
             (At::Ended | At::Idle, Heard::Settled(_)) => at,
-            (At::Ended | At::Idle, Heard::Event(DomEvent::Conversation { .. })) => at,
+            (
+                At::Ended | At::Idle,
+                Heard::Event(DomEvent::Conversation { .. } | DomEvent::History { .. }),
+            ) => at,
             (_, Heard::Event(DomEvent::Error(_) | DomEvent::Connection(_))) => at,
             // Another configuration: what ran before is heard of no more.
             (_, Heard::Event(DomEvent::Initializing)) => At::Idle,

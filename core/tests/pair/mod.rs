@@ -26,8 +26,8 @@ use mindset_core::error::ErrorInfo;
 use mindset_core::event::{Decision, RuntimeEvent};
 use mindset_core::json::parse;
 use mindset_core::session::{
-    self, Config, DomEvent, FetchFailure, FetchId, FetchPurpose, FetchRequest, PageTool, SendId, SendOptions,
-    ToolRunId, TurnResult,
+    self, Ask, AskId, Config, DomEvent, FetchFailure, FetchId, FetchPurpose, FetchRequest, PageTool, SendId,
+    SendOptions, ToolRunId, TurnResult,
 };
 use mindset_core::turn::{Input, ModelEvent};
 
@@ -142,6 +142,14 @@ impl Pair {
         self.input(page, session::Input::Send { id, text, options })?;
         self.pages[page].accepted.push(id);
         Ok(id)
+    }
+
+    /// Asks something about conversations from a page.
+    pub fn inquire(&mut self, page: usize, ask: Ask) -> AskId {
+        self.pages[page].asks += 1;
+        let id = AskId(self.pages[page].asks);
+        self.input(page, session::Input::Ask { id, ask }).expect("asks are never refused at once");
+        id
     }
 
     /// Sends a message from the first page and waits until all is quiet.

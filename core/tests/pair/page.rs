@@ -3,10 +3,11 @@
 use super::patterns::Plain;
 use std::collections::{BTreeMap, BTreeSet};
 
+use mindset_core::error::ErrorInfo;
 use mindset_core::event::{Decision, RuntimeEvent};
-use mindset_core::json::{Object, parse};
+use mindset_core::json::{Object, Value, parse};
 use mindset_core::session::{
-    DomEvent, FetchId, Output, PageTool, SendId, Session, TOOL_TIMEOUT, ToolRun, ToolRunId, TurnResult,
+    AskId, DomEvent, FetchId, Output, PageTool, SendId, Session, TOOL_TIMEOUT, ToolRun, ToolRunId, TurnResult,
 };
 use mindset_core::view::Patch;
 
@@ -36,6 +37,9 @@ pub struct Page {
     pub aborted: Vec<ToolRunId>,
     results: BTreeMap<SendId, TurnResult>,
     sends: u32,
+    /// What was asked about conversations, and its answers.
+    pub answers: BTreeMap<AskId, Result<Value, ErrorInfo>>,
+    pub asks: u32,
 }
 
 /// After how many milliseconds a handler ends and how; `None` never.
@@ -96,12 +100,19 @@ impl Page {
             aborted: Vec::new(),
             results: BTreeMap::new(),
             sends: 0,
+            answers: BTreeMap::new(),
+            asks: 0,
         }
     }
 
     pub fn next_send(&mut self) -> SendId {
         self.sends += 1;
         SendId(self.sends)
+    }
+
+    /// What was answered.
+    pub fn answer(&self, ask: AskId) -> &Result<Value, ErrorInfo> {
+        self.answers.get(&ask).unwrap_or_else(|| panic!("{ask:?} has no answer"))
     }
 
     /// What a message came to.
@@ -123,6 +134,11 @@ impl Page {
             Output::AbortTool(id) => {
                 assert!(!self.aborted.contains(&id), "{id:?} is aborted twice");
                 self.aborted.push(id);
+            }
+            Output::Tell(_) => {}
+            Output::Answer { id, result } => {
+                let before = self.answers.insert(id, result);
+                assert!(before.is_none(), "{id:?} is answered twice");
             }
             Output::Settle { send, result } => {
                 self.events.push(Heard::Settled(send));

@@ -12,6 +12,7 @@ use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::json::{Object, Value, parse};
 use mindset_core::object;
 use mindset_core::session::{FetchFailure, FetchId, FetchPurpose, FetchRequest};
+use mindset_core::time::iso_8601;
 use mindset_core::turn::{
     Agent, Input, ModelEvent, Output, Ports, RunState, StoredMessage, StoredRole, ToolRequest, Turn,
 };
@@ -68,8 +69,13 @@ pub struct Server {
     pub closed: usize,
     /// Whose the last run of each conversation was.
     clients: BTreeMap<String, String>,
+    /// Titles of conversations that were renamed.
+    pub titles: BTreeMap<String, String>,
+    /// Milliseconds a token is good, told as its end; 0 tells none.
+    pub token_life: u64,
     runs: BTreeMap<String, Run>,
-    issued: u32,
+    /// Tokens that were handed out.
+    pub issued: u32,
 }
 
 impl Server {
@@ -93,6 +99,8 @@ impl Server {
             changed: Vec::new(),
             closed: 0,
             clients: BTreeMap::new(),
+            titles: BTreeMap::new(),
+            token_life: 0,
             runs: BTreeMap::new(),
             issued: 0,
         }
@@ -185,10 +193,20 @@ impl Server {
             return answer(page, request.id, canned.status, canned.content_type, canned.body);
         }
         let path = request.url.strip_prefix(BASE).expect("the server's own address");
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let segments: Vec<_> = path.split('/').skip(1).collect();
         let answered = match (request.method, &segments[..]) {
-            ("POST", ["v1", "anonymous"]) => self.sign_in(request),
-            ("GET", ["v1", "conversations", id]) => self.conversation(id, request),
+            ("POST", ["v1", "anonymous"]) => self.sign_in(request, now),
+            ("GET", ["v1", "conversations"]) => self.list(request),
+            ("GET", ["v1", "conversations", id]) => self.conversation(id, query, request),
+            ("PATCH", ["v1", "conversations", id]) => self.rename(id, request),
+            ("DELETE", ["v1", "conversations", id]) => match self.delete(id, request, now) {
+                Ok(mut effects) => {
+                    effects.extend(answer(page, request.id, 204, "", ""));
+                    return effects;
+                }
+                Err(error) => Err(error),
+            },
             ("PUT", ["v1", "runs", run, "passthrough-params"]) => {
                 match self.change_passthrough(run, request, now) {
                     Ok(mut effects) => {
@@ -224,14 +242,17 @@ impl Server {
         answer(page, request.id, status, "application/json", &body)
     }
 
-    fn sign_in(&mut self, request: &FetchRequest) -> Result<String, ErrorInfo> {
+    fn sign_in(&mut self, request: &FetchRequest, now: u64) -> Result<String, ErrorInfo> {
         let body = parse(request.body.as_deref().unwrap_or("")).expect("JSON");
         if body.get("agentUid").and_then(Value::as_str) != Some("demo") {
             return Err(ErrorInfo::new(ErrorCode::AgentNotFound, "There is no such agent. Check agent-uid."));
         }
         let key = body.get("anonymousKey").and_then(Value::as_str).unwrap_or("anonymous-1").to_owned();
         let token = self.new_token();
-        let body = object! { "authToken": token, "expiresAt": "2026-11-30T05:00:00Z", "anonymousKey": key };
+        let mut body = object! { "authToken": token, "anonymousKey": key };
+        if self.token_life > 0 {
+            body.insert("expiresAt", iso_8601(now + self.token_life));
+        }
         Ok(body.to_string())
     }
 

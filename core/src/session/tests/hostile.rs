@@ -57,12 +57,43 @@ fn random_bytes() {
     }
 }
 
+fn some_ask(dice: &mut Dice) -> Ask {
+    let id = ["a", "b"][dice.roll(2) as usize].to_owned();
+    match dice.roll(6) {
+        0 => Ask::List,
+        1 => Ask::New,
+        2 => Ask::Earlier,
+        3 => Ask::Switch { id },
+        4 => Ask::Delete { id },
+        _ => Ask::Rename { id, title: "T".into() },
+    }
+}
+
+fn settled_once(bench: &Bench, sent: u32, seed: u64) {
+    assert_eq!(bench.results().len() as u32, sent, "seed {seed}");
+    let mut ids: Vec<u32> = bench.results().iter().map(|(id, _)| *id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len() as u32, sent, "seed {seed}");
+}
+
+/// What was answered, by number.
+fn answers(bench: &Bench) -> Vec<u32> {
+    let answer = |output: &Output| match output {
+        Output::Answer { id, .. } => Some(id.0),
+        _ => None,
+    };
+    let mut answers: Vec<_> = bench.out.iter().filter_map(answer).collect();
+    answers.sort_unstable();
+    answers
+}
+
 #[test]
 fn anything_in_any_order() {
     for seed in 1..600 {
         let mut dice = Dice(seed * 0x9e37_79b9);
         let mut bench = Bench::new();
-        let mut sent = 0;
+        let (mut sent, mut asked) = (0, 0);
         for step in 0..120 {
             let purposes = bench.requests().len() as u64 + 1;
             let fetch = FetchId(dice.roll(purposes + 1) as u32);
@@ -70,7 +101,7 @@ fn anything_in_any_order() {
             let fetch = if dice.roll(3) == 0 { fetch } else { newest };
             let event = format!("data: {}\n\n", PIECES[dice.roll(PIECES.len() as u64) as usize]);
             let kinds = ["text/event-stream", "application/json", ""];
-            let input = match dice.roll(16) {
+            let input = match dice.roll(18) {
                 0 if step == 0 || dice.roll(8) == 0 => {
                     let page_auth = dice.roll(2) == 0;
                     let config = if dice.roll(2) == 0 { config() } else { agui_config() };
@@ -91,6 +122,11 @@ fn anything_in_any_order() {
                 },
                 8 | 9 => Input::Head { fetch, status: 200, content_type: kinds[dice.roll(3) as usize] },
                 10 => Input::Bytes { fetch, bytes: br#"{"authToken":"t"}"# },
+                16 => {
+                    asked += 1;
+                    Input::Ask { id: AskId(asked), ask: some_ask(&mut dice) }
+                }
+                17 => Input::Bytes { fetch, bytes: br#"{"messages":[],"conversations":[],"before":"m"}"# },
                 11 if dice.roll(2) == 0 => Input::End { fetch, result: Ok(()) },
                 12 if dice.roll(2) == 0 => {
                     Input::End { fetch, result: Err(FetchFailure { message: String::new() }) }
@@ -108,12 +144,10 @@ fn anything_in_any_order() {
         // was sent before the first start of all still waits for it.
         bench.start(config());
         bench.start(config());
-        assert_eq!(bench.results().len() as u32, sent, "seed {seed}");
-        let mut ids: Vec<u32> = bench.results().iter().map(|(id, _)| *id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len() as u32, sent, "seed {seed}");
+        settled_once(&bench, sent, seed);
         bench.answer_json(200, r#"{"authToken":"t"}"#);
+        bench.settle_down();
+        assert_eq!(answers(&bench), (1..=asked).collect::<Vec<_>>(), "seed {seed}");
         bench.send(1000, "hi");
         bench.stream(HELLO);
         assert_eq!(bench.story().last().unwrap(), "settle 1000 finished", "seed {seed}");

@@ -2,6 +2,7 @@
 
 mod agui;
 mod channels;
+mod credentials;
 mod errors;
 mod hostile;
 mod retry;

@@ -11,19 +11,47 @@ use mindset_core::turn::{Conversation, Input, StoredMessage, StoredRole};
 use super::super::Effect;
 use super::Server;
 
+/// Messages in one answer.
+const MOST: usize = 200;
+
 impl Server {
-    /// `GET` of a conversation: what the page may see, and the calls that are open.
-    pub(super) fn conversation(&self, id: &str, request: &FetchRequest) -> Result<String, ErrorInfo> {
+    /// `GET` of all conversations, the latest first.
+    pub(super) fn list(&self, request: &FetchRequest) -> Result<String, ErrorInfo> {
         self.authorize(request)?;
-        let unknown = || ErrorInfo::new(ErrorCode::NotFound, "There is no conversation with this id.");
-        Ok(self.conversation_json(id).ok_or_else(unknown)?.text())
+        let mut ids: Vec<_> = self.store.keys().collect();
+        ids.sort_by_key(|id| self.store[*id].last().map(|message| message.created_at));
+        let list = ids.into_iter().rev().map(|id| Value::Object(self.summary(id))).collect();
+        Ok(object! { "conversations": Value::Array(list) }.text())
     }
 
-    /// The conversation as a page sees it.
-    pub(super) fn conversation_json(&self, id: &str) -> Option<Object> {
+    fn summary(&self, id: &str) -> Object {
+        object! { "id": id, "title": self.titles.get(id).map_or("", String::as_str), "agentUid": "demo" }
+    }
+
+    /// `GET` of a conversation: what the page may see, and the calls that are open.
+    pub(super) fn conversation(
+        &self,
+        id: &str,
+        query: &str,
+        request: &FetchRequest,
+    ) -> Result<String, ErrorInfo> {
+        self.authorize(request)?;
+        let before = query.strip_prefix("before=");
+        Ok(self.conversation_json(id, before).ok_or_else(unknown)?.text())
+    }
+
+    /// The conversation as a page sees it: its newest messages, or those before one.
+    pub(super) fn conversation_json(&self, id: &str, before: Option<&str>) -> Option<Object> {
         let messages = self.store.get(id)?;
         let shown: Vec<Value> = messages.iter().filter_map(shown).collect();
-        let mut answer = object! { "id": id, "title": "", "messages": Value::Array(shown) };
+        let end = match before {
+            Some(before) => shown.iter().position(|m| m.str("id") == Some(before))?,
+            None => shown.len(),
+        };
+        let from = end.saturating_sub(MOST);
+        let mut answer = self.summary(id);
+        answer.insert("messages", Value::Array(shown[from..end].to_vec()));
+        answer.insert_some("before", shown.get(from).filter(|_| from > 0).and_then(|m| m.str("id")));
         let mut open = Vec::new();
         self.add_runs(id, &mut answer);
         if answer.get("activeRun").is_none() {
@@ -37,6 +65,37 @@ impl Server {
         }
         answer.insert("openCalls", Value::Array(open));
         Some(answer)
+    }
+
+    /// `PATCH` of a conversation: its title.
+    pub(super) fn rename(&mut self, id: &str, request: &FetchRequest) -> Result<String, ErrorInfo> {
+        self.authorize(request)?;
+        if !self.store.contains_key(id) {
+            return Err(unknown());
+        }
+        let body = parse(request.body.as_deref().unwrap_or("")).expect("JSON");
+        self.titles.insert(id.to_owned(), body.str("title").expect("a title").to_owned());
+        Ok(self.summary(id).text())
+    }
+
+    /// `DELETE` of a conversation; a run of it ends first.
+    pub(super) fn delete(
+        &mut self,
+        id: &str,
+        request: &FetchRequest,
+        now: u64,
+    ) -> Result<Vec<Effect>, ErrorInfo> {
+        self.authorize(request)?;
+        if !self.store.contains_key(id) {
+            return Err(unknown());
+        }
+        let of_it = |(name, run): (&String, &super::Run)| (run.thread == id).then(|| name.clone());
+        let runs: Vec<_> = self.runs.iter().filter_map(of_it).collect();
+        let effects = runs.iter().flat_map(|run| self.input(run, Input::Cancel, now)).collect();
+        self.store.remove(id);
+        self.titles.remove(id);
+        self.runs.retain(|_, run| run.thread != id);
+        Ok(effects)
     }
 
     /// The conversation as a run finds it.
@@ -84,6 +143,10 @@ impl Server {
         let values = Passthrough::new(values)?;
         Ok(self.input(run, Input::Passthrough(values), now))
     }
+}
+
+fn unknown() -> ErrorInfo {
+    ErrorInfo::new(ErrorCode::NotFound, "There is no conversation with this id.")
 }
 
 /// A message as the page sees it.

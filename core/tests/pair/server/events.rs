@@ -163,7 +163,7 @@ impl Server {
         let error = ErrorInfo::new(ErrorCode::Gone, "The events of this run are gone.");
         let mut body = object! { "error": error.to_json() };
         let thread = self.runs.get(id).map(|run| run.thread.clone()).unwrap_or_default();
-        if let Some(conversation) = self.conversation_json(&thread) {
+        if let Some(conversation) = self.conversation_json(&thread, None) {
             body.insert("conversation", conversation);
         }
         answer(page, fetch, 410, "application/json", &body.text())

@@ -1,0 +1,198 @@
+//! What is asked about conversations: taken up from the first idle on, each answered
+//! once.
+
+use super::inquiry::{Reply, Subject};
+use super::request::Request;
+use super::state::{OpeningStage, State};
+use super::{Ask, AskId, FetchPurpose, Output, Protocol, Session, fault, queue};
+use crate::Millis;
+use crate::error::{ErrorCode, ErrorInfo};
+use crate::json::Value;
+use crate::limits::TITLE;
+
+/// An ask that the server was asked about.
+pub(super) struct Asked {
+    id: AskId,
+    ask: Ask,
+    /// The conversation that was open.
+    thread: Option<String>,
+    /// Whether nothing else goes on in the conversation meanwhile.
+    changes: bool,
+}
+
+impl Session {
+    pub(super) fn handle_ask(&mut self, id: AskId, ask: Ask) {
+        self.asked.push((id, ask));
+    }
+
+    /// Takes up what waits, as far as it may begin. Nothing overtakes what was asked before.
+    pub(super) fn next_asks(&mut self, now: Millis) {
+        for (id, ask) in std::mem::take(&mut self.asked) {
+            let may = if self.asked.is_empty() { self.may_ask(&ask) } else { Ok(false) };
+            match may {
+                Ok(false) => self.asked.push((id, ask)),
+                Ok(true) => self.begin_ask(id, ask, now),
+                Err(error) => self.answer(id, Err(error)),
+            }
+        }
+    }
+
+    /// Whether it can begin now; `false` if it has to wait.
+    fn may_ask(&self, ask: &Ask) -> Result<bool, ErrorInfo> {
+        match &self.state {
+            State::Unconfigured => return Ok(false),
+            State::Failed(failed) if failed.until.is_none() => {
+                let message = "The agent could not be started, so this cannot be done. Mend what the error of the start names, then ask again.";
+                return Err(ErrorInfo::new(ErrorCode::NotReady, message));
+            }
+            _ => {}
+        }
+        check(ask, self.config.protocol)?;
+        if !self.was_idle {
+            return Ok(false);
+        }
+        if self.changes(ask) && self.is_busy() {
+            return Err(queue::busy());
+        }
+        let any_time = matches!(ask, Ask::List | Ask::Rename { .. });
+        Ok(any_time || !matches!(self.state, State::Opening(_)))
+    }
+
+    /// Whether it takes the open conversation away.
+    fn changes(&self, ask: &Ask) -> bool {
+        match ask {
+            Ask::New | Ask::Switch { .. } => true,
+            Ask::Delete { id } => self.is_open(id),
+            Ask::List | Ask::Rename { .. } | Ask::Earlier => false,
+        }
+    }
+
+    fn is_open(&self, id: &str) -> bool {
+        self.transcript.thread_id.as_deref() == Some(id)
+    }
+
+    fn begin_ask(&mut self, id: AskId, ask: Ask, now: Millis) {
+        let nothing_to_do = match &ask {
+            Ask::New => {
+                if self.transcript.thread_id.is_some() {
+                    self.begin_new();
+                }
+                Some(Value::Null)
+            }
+            Ask::Switch { id } if self.is_open(id) => Some(Value::Null),
+            Ask::Earlier if self.transcript.before.is_none() => Some(Value::Bool(false)),
+            _ => None,
+        };
+        if let Some(value) = nothing_to_do {
+            return self.answer(id, Ok(value));
+        }
+        let changes = self.changes(&ask);
+        if changes {
+            self.hold(OpeningStage::Changing);
+        }
+        let asked = Asked { id, ask, thread: self.transcript.thread_id.clone(), changes };
+        self.inquire(Subject::Ask(asked), self.config.timing.request, now);
+    }
+
+    /// The request behind an ask.
+    pub(super) fn ask_request(&self, asked: &Asked) -> Request {
+        let api =
+            |method, id: &str| Request::api(&self.config, FetchPurpose::Ask, method, &["conversations", id]);
+        match &asked.ask {
+            Ask::List | Ask::New => Request::api(&self.config, FetchPurpose::Ask, "GET", &["conversations"]),
+            Ask::Rename { id, title } => {
+                api("PATCH", id).with_body(&crate::object! { "title": title.as_str() })
+            }
+            Ask::Delete { id } => api("DELETE", id),
+            Ask::Switch { id } => api("GET", id),
+            Ask::Earlier => {
+                let id = asked.thread.as_deref().unwrap_or("");
+                api("GET", id).with_query("before", self.transcript.before.as_deref().unwrap_or(""))
+            }
+        }
+    }
+
+    /// The server has answered, or will not.
+    pub(super) fn ask_replied(&mut self, asked: Asked, reply: Reply, now: Millis) {
+        let result = reply.result.and_then(|body| self.carry_out(&asked, &body, now));
+        if asked.changes
+            && let Err(error) = &result
+        {
+            // It stays as it was. What was sent meanwhile was meant for another conversation.
+            self.state = State::Idle;
+            self.drop_kept(Some(error));
+        }
+        self.answer(asked.id, result);
+    }
+
+    fn carry_out(&mut self, asked: &Asked, body: &Value, now: Millis) -> Result<Value, ErrorInfo> {
+        match &asked.ask {
+            Ask::List => {
+                let list = body.get("conversations").and_then(Value::as_array);
+                let mut conversations = Vec::new();
+                for conversation in list.ok_or_else(no_answer)? {
+                    if conversation.str("id").is_some() {
+                        conversations.push(conversation.clone());
+                    }
+                }
+                return Ok(Value::Array(conversations));
+            }
+            Ask::Delete { id } => {
+                if asked.changes || self.is_open(id) && matches!(self.state, State::Idle) {
+                    self.begin_new();
+                    self.ready(now);
+                }
+                self.out.push(Output::Tell(id.clone()));
+            }
+            Ask::Switch { id } => {
+                body.get("messages").and_then(Value::as_array).ok_or_else(no_answer)?;
+                self.switch(id, body, now);
+            }
+            Ask::Earlier if self.transcript.thread_id != asked.thread => {
+                let message = "Another conversation was opened before its older messages came. Ask again.";
+                return Err(ErrorInfo::new(ErrorCode::Conflict, message));
+            }
+            Ask::Earlier => return self.show_earlier(body).map(Value::Bool).ok_or_else(no_answer),
+            Ask::Rename { .. } | Ask::New => {}
+        }
+        Ok(Value::Null)
+    }
+
+    pub(super) fn answer(&mut self, id: AskId, result: Result<Value, ErrorInfo>) {
+        self.out.push(Output::Answer { id, result });
+    }
+
+    /// The session that was asked is over.
+    pub(super) fn leave_ask(&mut self, asked: &Asked) {
+        let message = "Another agent was set before this was done. Ask again.";
+        self.answer(asked.id, Err(ErrorInfo::new(ErrorCode::NotReady, message)));
+    }
+}
+
+/// What can be said without the server.
+fn check(ask: &Ask, protocol: Protocol) -> Result<(), ErrorInfo> {
+    let invalid = |message: &str| Err(ErrorInfo::new(ErrorCode::InvalidRequest, message));
+    let (id, title) = match ask {
+        Ask::New => return Ok(()),
+        _ if protocol == Protocol::AgUi => {
+            return invalid(
+                "With `protocol: 'ag-ui'` the server keeps no conversations. Only a new one can be begun.",
+            );
+        }
+        Ask::List | Ask::Earlier => return Ok(()),
+        Ask::Delete { id } | Ask::Switch { id } => (id, None),
+        Ask::Rename { id, title } => (id, Some(title)),
+    };
+    // As part of an address these are no names.
+    if matches!(id.as_str(), "" | "." | "..") {
+        return invalid("This is no conversation's id. Give one that `conversations()` lists.");
+    }
+    if title.is_some_and(|title| title.trim().is_empty() || title.chars().count() > TITLE) {
+        return invalid("A title has 1 to 200 characters. Give another one.");
+    }
+    Ok(())
+}
+
+fn no_answer() -> ErrorInfo {
+    fault::not_the_protocol("application/json", "")
+}
