@@ -253,14 +253,16 @@ impl Stream {
         None
     }
 
-    /// Takes down a call that is open, as a stored conversation names it.
-    pub(super) fn note_open(&mut self, call: &Value) {
-        let id = call.str("toolCallId").unwrap_or("");
-        if self.call(id).is_none() {
-            let (name, arguments) = (call.str("toolName").unwrap_or(""), call.str("arguments").unwrap_or(""));
-            let function = crate::object! { "name": name, "arguments": arguments };
-            let call = crate::object! { "id": id, "type": "function", "function": function };
-            self.add_call(call.into(), None);
+    /// Takes down a call that is open, as a stored conversation names it: of its stream
+    /// there may be half.
+    pub(super) fn note_open(&mut self, open: &Value) {
+        let id = open.str("toolCallId").unwrap_or("");
+        let arguments = open.get("arguments").cloned().unwrap_or_default();
+        let function = crate::object! { "name": open.str("toolName").unwrap_or(""), "arguments": arguments };
+        let call = crate::object! { "id": id, "type": "function", "function": function };
+        match self.call_mut(id) {
+            Some(known) => *known = call.into(),
+            None => self.add_call(call.into(), None),
         }
     }
 
