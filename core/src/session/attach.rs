@@ -14,6 +14,12 @@ impl Session {
     /// Follows a run of this conversation that is under way: the rows are those that are
     /// stored, and idle comes with the turn's end.
     pub(super) fn attach(&mut self, run_id: &str, turn_id: &str, now: Millis) {
+        let turn = self.found_turn(run_id, turn_id);
+        self.request_run(turn, now);
+    }
+
+    /// The turn of a run that another page load has begun.
+    fn found_turn(&mut self, run_id: &str, turn_id: &str) -> Box<Turn> {
         self.transcript.failed = None;
         self.out.notice(None);
         let id = if turn_id.is_empty() { run_id } else { turn_id };
@@ -26,7 +32,7 @@ impl Session {
         self.include_message(&mut turn);
         turn.link.stream = Some(self.new_stream(&turn));
         self.out.activity(Activity::Waiting);
-        self.request_run(turn, now);
+        turn
     }
 
     /// The message that a found turn answers stands right before its rows.
@@ -100,10 +106,18 @@ impl Session {
         if unread {
             self.out.notice(None);
         }
-        let active = body.get("activeRun").filter(|run| run.str("state") != Some("queued"));
-        if let Some(run) = active.and_then(|run| run.str("runId")) {
-            let turn = active.and_then(|run| run.str("turnId")).unwrap_or("");
+        let named = |key: &str| {
+            let run = body.get(key)?;
+            Some((run.str("runId")?, run.str("turnId").unwrap_or("")))
+        };
+        if let Some((run, turn)) = named("activeRun") {
             self.attach(run, turn, now);
+        } else if let Some(owner) = body.get("openCalls").and_then(|calls| calls.as_array()?.first())
+            && owner.str("clientId") != Some(&self.config.client_id)
+            && let Some((run, turn)) = named("lastRun")
+        {
+            let turn = self.found_turn(run, turn);
+            self.go_by_store(turn, &body, now);
         }
     }
 }

@@ -81,6 +81,7 @@ impl Session {
         if owner.is_some_and(|owner| owner != self.config.client_id) {
             return self.find_owner(turn, open, now);
         }
+        self.out.notice(None);
         for call in open {
             stream.note_open(call);
         }
@@ -111,6 +112,7 @@ impl Session {
 
     /// Another page has gone on with the turn: its next run is followed.
     fn follow(&mut self, mut turn: Box<Turn>, run_id: String, now: Millis) {
+        self.out.notice(None);
         turn.run_id = run_id;
         turn.found = true;
         turn.run_from = 0;

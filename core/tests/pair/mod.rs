@@ -42,6 +42,8 @@ pub struct Pair {
     pub pages: Vec<Page>,
     /// Who each page is.
     clients: BTreeMap<usize, String>,
+    /// Every request of every page, oldest first.
+    pub requested: Vec<FetchRequest>,
     queue: BTreeMap<(u64, u64), Happening>,
     happenings: u64,
 }
@@ -113,6 +115,7 @@ impl Pair {
             server: Server::new(model),
             pages: Vec::new(),
             clients: BTreeMap::new(),
+            requested: Vec::new(),
             queue: BTreeMap::new(),
             happenings: 0,
         }
@@ -180,7 +183,16 @@ impl Pair {
             let at = self.now + self.network.latency;
             match output {
                 session::Output::Fetch(request) => {
+                    let reads = matches!(request.purpose, FetchPurpose::Run | FetchPurpose::Events);
+                    if request.purpose == FetchPurpose::Events {
+                        let open = &self.pages[page].open;
+                        assert!(self.pages[page].streams.is_disjoint(open), "two streams are open");
+                    }
+                    if reads {
+                        self.pages[page].streams.insert(request.id);
+                    }
                     self.pages[page].open.insert(request.id);
+                    self.requested.push(request.clone());
                     self.at(at, Happening::Request { page, request });
                 }
                 session::Output::Abort(fetch) => {
@@ -207,7 +219,7 @@ impl Pair {
                 }
                 session::Output::Tell(id) => {
                     for other in (0..self.pages.len()).filter(|other| *other != page) {
-                        if self.pages[other].conversation.as_deref() == Some(&id) {
+                        if self.pages[other].session.conversation_id() == Some(&id) {
                             self.answer(other, 0, Answer::Changed);
                         }
                     }
@@ -378,12 +390,21 @@ impl Pair {
         }
     }
 
+    /// The server's process dies and is there again at once.
+    pub fn crash(&mut self) {
+        self.server.crash(self.now);
+        self.break_connections();
+    }
+
     /// The network is gone, with all that is under way, or there again.
     pub fn set_network(&mut self, works: bool) {
         self.network.dead = !works;
-        if works {
-            return;
+        if !works {
+            self.break_connections();
         }
+    }
+
+    fn break_connections(&mut self) {
         for page in 0..self.pages.len() {
             for fetch in self.pages[page].open.clone() {
                 self.server.drop_reader(page, fetch);

@@ -21,6 +21,8 @@ pub struct Page {
     pub conversation: Option<String>,
     /// Requests that have not ended.
     pub open: BTreeSet<FetchId>,
+    /// Requests whose answer is a stream.
+    pub streams: BTreeSet<FetchId>,
     /// Messages that were not refused at once.
     pub accepted: Vec<SendId>,
     /// The page was left.
@@ -91,6 +93,7 @@ impl Page {
             anonymous_key: None,
             conversation: None,
             open: BTreeSet::new(),
+            streams: BTreeSet::new(),
             accepted: Vec::new(),
             gone: false,
             handler: Box::new(|run| Some((0, Ok(run.arguments.expose().text())))),

@@ -7,7 +7,7 @@ use mindset_core::json::{Object, Value, parse};
 use mindset_core::object;
 use mindset_core::session::{FetchId, FetchRequest};
 use mindset_core::sse;
-use mindset_core::turn::Turn;
+use mindset_core::turn::{Conversation, Turn, recover};
 
 use super::super::network::{Network, Reader};
 use super::super::{Effect, Part};
@@ -27,6 +27,8 @@ pub(super) struct Run {
     order: Order,
     /// Its events as bytes, the first one first; `None` when the log is gone.
     log: Option<Vec<Vec<u8>>>,
+    /// The same as they were said.
+    said: Vec<Event>,
     seq: u64,
     /// Its last event.
     pub(super) end: Option<Value>,
@@ -47,6 +49,7 @@ impl Run {
             readers: Vec::new(),
             order: Order::new(),
             log: Some(Vec::new()),
+            said: Vec::new(),
             seq: 0,
             end: None,
             call: 0,
@@ -69,6 +72,7 @@ impl Run {
             Body::RunFinished { .. } | Body::RunError { .. } => self.end = Some(json.clone()),
             _ => {}
         }
+        self.said.push(event.clone());
         self.seq += 1;
         let bytes = sse::encode(&format!("{id}:{}", self.seq), &json.to_string()).into_bytes();
         if let Some(log) = &mut self.log {
@@ -106,6 +110,32 @@ impl Server {
     /// under way, and of all logs, nothing is known.
     pub fn forget_runs(&mut self) {
         self.runs.clear();
+    }
+
+    /// The process died and is there again: what ran is ended by what is stored and logged.
+    pub fn crash(&mut self, now: u64) {
+        for (id, run) in &mut self.runs {
+            if run.turn.take().is_none() {
+                continue;
+            }
+            run.readers.clear();
+            run.call += 1;
+            let stored = self.store.entry(run.thread.clone()).or_default();
+            let conversation =
+                Conversation { id: run.thread.clone(), messages: stored.clone(), ..Conversation::default() };
+            let (mut n, prefix) = (0, format!("{id}-r"));
+            let mut ids = move || {
+                n += 1;
+                format!("{prefix}{n}")
+            };
+            let recovery = recover(&conversation, id, &run.said.clone(), &mut ids, now);
+            stored.extend(recovery.store);
+            for event in &recovery.emit {
+                let bytes = run.record(id, event);
+                self.streams[run.stream].extend_from_slice(&bytes);
+            }
+            self.ended.push(recovery.state);
+        }
     }
 
     /// `GET` of a run's events.
