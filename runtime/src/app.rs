@@ -14,7 +14,7 @@ use crate::limiter::Limiter;
 use crate::model::Models;
 use crate::routes;
 use crate::run::Runs;
-use crate::serve;
+use crate::serve::{self, Patience};
 use crate::store::{OpenError, Store};
 use crate::tools::Tools;
 
@@ -54,10 +54,12 @@ impl App {
         let tokens = Tokens::new(&secret, config.server.token_lifetime);
         tokens.remember(store.signed_out(clock::now().saturating_sub(MAX_LIFETIME)).await.map_err(broken)?);
         let tools = Arc::new(Tools::new(Knowledge::open(store.clone(), &config).await?, &config));
+        let runs = Arc::new(Runs::new(store.clone(), tools, &config));
+        runs.recover().await.map_err(|e| OpenError(format!("The database failed: {e}.")))?;
         Ok(App(Arc::new(Inner {
             tokens,
             models: Models::new(&config, env),
-            runs: Arc::new(Runs::new(store.clone(), tools, &config)),
+            runs,
             limiter: Limiter::new(config.server.anonymous_per_minute),
             assets: Assets::new(config.server.assets.clone()),
             store,
@@ -75,11 +77,18 @@ impl App {
     {
         let service = routes::router(self.clone());
         let runs = Arc::clone(&self.0.runs);
+        let (log_keep, run_keep) = (self.0.config.server.log_keep, self.0.config.server.run_keep);
+        let sweeping = tokio::spawn(Arc::clone(&runs).sweep(log_keep, run_keep));
         let stopped = async move {
             stop.await;
             runs.shutdown(RUNS_PATIENCE).await;
         };
-        let closing = serve::until(stopped, listener, service, self.0.config.server.request_timeout).await;
+        let patience = Patience {
+            head: self.0.config.server.request_timeout,
+            reader: self.0.config.server.reader_timeout,
+        };
+        let closing = serve::until(stopped, listener, service, patience).await;
+        sweeping.abort();
         // Whoever still reads after this is cut off with the process.
         let _ = tokio::time::timeout(CONNECTIONS_PATIENCE, closing.shutdown()).await;
         self.0.store.close().await;

@@ -1,11 +1,12 @@
 //! Every HTTP error body is made here: `{ "error": { code, message, retryable,
-//! context? } }` with the codes of `mindset_core::error`.
+//! context? }, conversation? }` with the codes of `mindset_core::error`.
 
 use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use mindset_core::error::{ErrorCode, ErrorInfo};
+use mindset_core::json::Object;
 use mindset_core::object;
 
 use crate::store::StoreError;
@@ -15,6 +16,8 @@ use crate::store::StoreError;
 pub(crate) struct ApiError {
     status: StatusCode,
     info: ErrorInfo,
+    /// How the conversation stands of which something is gone.
+    conversation: Option<Object>,
     /// Seconds after which it is worth another try.
     retry_after: Option<u64>,
 }
@@ -49,6 +52,13 @@ impl ApiError {
         self
     }
 
+    /// The same with how the conversation stands, beside the error.
+    #[must_use]
+    pub(crate) fn conversation(mut self, conversation: Object) -> ApiError {
+        self.conversation = Some(conversation);
+        self
+    }
+
     /// Nothing has this address.
     pub(crate) fn unknown_route(path: &str) -> ApiError {
         let path: String = path.chars().take(200).collect();
@@ -71,7 +81,7 @@ impl From<ErrorInfo> for ApiError {
     fn from(info: ErrorInfo) -> ApiError {
         let status =
             StatusCode::from_u16(info.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        ApiError { status, info, retry_after: None }
+        ApiError { status, info, conversation: None, retry_after: None }
     }
 }
 
@@ -87,7 +97,8 @@ impl From<StoreError> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let body = object! { "error": self.info.to_json() };
+        let mut body = object! { "error": self.info.to_json() };
+        body.insert_some("conversation", self.conversation);
         let headers = [
             (header::CONTENT_TYPE, "application/json"),
             (header::CACHE_CONTROL, "no-store"),

@@ -1,6 +1,8 @@
 //! The listener and its connections. Our own loop and not axum's, because that one
 //! waits for ever for the head of a request.
 
+mod stalled;
+
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,16 +18,30 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt;
 
+use stalled::Impatient;
+
 /// Pause after the system refused a connection, for example for lack of files.
 const REFUSED: Duration = Duration::from_millis(200);
 
+/// What waits in memory for one connection at most, in bytes. It is also the largest head.
+const BUFFER: usize = 64 * 1024;
+
+/// How long a connection is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// For the head of a request.
+    pub(crate) head: Duration,
+    /// For the client to take anything of what waits for it.
+    pub(crate) reader: Duration,
+}
+
 /// Accepts connections until `stop` is ready; what comes back waits for those that
-/// are open. A head that takes longer than `head_timeout` closes its connection.
+/// are open. One that keeps the server waiting for longer than `patience` is closed.
 pub(crate) async fn until(
     stop: impl Future<Output = ()>,
     listener: TcpListener,
     router: Router,
-    head_timeout: Duration,
+    patience: Patience,
 ) -> GracefulShutdown {
     let connections = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
@@ -35,7 +51,7 @@ pub(crate) async fn until(
             () = &mut stop => return connections,
         };
         match accepted {
-            Ok((socket, peer)) => open(&connections, socket, peer, router.clone(), head_timeout),
+            Ok((socket, peer)) => open(&connections, socket, peer, router.clone(), patience),
             // One that hung up while it waited says nothing about the next.
             Err(e) if matches!(e.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) => {}
             Err(error) => {
@@ -51,7 +67,7 @@ fn open(
     socket: TcpStream,
     peer: SocketAddr,
     router: Router,
-    head_timeout: Duration,
+    patience: Patience,
 ) {
     // Small events must not wait for more to come.
     let _ = socket.set_nodelay(true);
@@ -61,8 +77,12 @@ fn open(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(head_timeout)
-        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
+        .header_read_timeout(patience.head)
+        .max_buf_size(BUFFER)
+        .serve_connection(
+            TokioIo::new(Impatient::new(socket, patience.reader)),
+            TowerToHyperService::new(service),
+        );
     let connection = connections.watch(connection);
     tokio::spawn(async move {
         // A client that breaks off is no event.

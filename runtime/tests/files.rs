@@ -83,7 +83,7 @@ async fn what_is_not_there() {
         "/nothing",
         "/v1",
         "/v1/nothing",
-        "/v1/runs/x/events",
+        "/v1/runs/x/nothing",
         "/api/v2/x",
         "/secret.toml",
         "/mindset.toml",

@@ -265,26 +265,6 @@ async fn conversations_can_be_made_first() {
 }
 
 #[tokio::test]
-async fn a_crash_keeps_the_conversations() {
-    let folder = support::Folder::new();
-    let database = folder.path("kept.db");
-    let server = Server::at(&database, CONFIG, &[]).await;
-    let (token, _) = server.anonymous().await;
-    server.finish(&token, "r1", "t1", "hello").await;
-    let mut cut = server.run(&token, "slow", ("r2", "t2"), "thanks").await;
-    cut.chunk().await.unwrap();
-    server.kill().await;
-
-    let server = Server::at(&database, CONFIG, &[]).await;
-    // The token is still good, because its secret is kept too.
-    assert_eq!(messages(&server.conversation(&token, "t1").await.body).len(), 2);
-    let next = server.finish(&token, "r3", "t1", "thanks").await;
-    assert_eq!(kind(last(&next)), "RUN_FINISHED");
-    let repeat = server.post("/v1/agents/demo/runs", &input("r1", "t1", "hello")).bearer(&token).send().await;
-    assert_eq!(repeat.error(), (410, "gone".into()));
-}
-
-#[tokio::test]
 async fn going_down_ends_what_runs() {
     let folder = support::Folder::new();
     let database = folder.path("down.db");

@@ -38,7 +38,9 @@ const VERSION_1: &[&str] = &[
     "INSERT INTO messages VALUES (1, 2, 'm2', 'r1', 'assistant', '', 0,
         '[{\"id\":\"c1\",\"name\":\"set_color\",\"arguments\":\"{}\"}]', NULL, NULL, NULL, 2)",
     "INSERT INTO runs VALUES ('demo', 'u1', 'r1', 1, 'h', 'waiting', 1)",
-    "INSERT INTO runs VALUES ('demo', 'u1', 'r0', 1, 'h', 'running', 1)",
+    "INSERT INTO conversations VALUES (2, 'demo', 'u1', 't0', 'demo', 'Cut', 1, 1)",
+    "INSERT INTO messages VALUES (2, 1, 'm0', 'r0', 'user', 'hello', 0, NULL, NULL, NULL, NULL, 1)",
+    "INSERT INTO runs VALUES ('demo', 'u1', 'r0', 2, 'h', 'running', 1)",
 ];
 
 /// What version 2 added, and a message with what it cites.
@@ -48,7 +50,7 @@ const VERSION_2: &[&str] = &[
     "UPDATE meta SET value = '2' WHERE key = 'version'",
     "UPDATE runs SET client_id = 'page-1' WHERE id = 'r1'",
     "UPDATE runs SET state = 'finished' WHERE id = 'r0'",
-    "INSERT INTO messages VALUES (1, 0, 'm0', 'r0', 'assistant', 'see', 0, NULL, NULL, 'interrupted',
+    "INSERT INTO messages VALUES (1, 0, 'm9', 'r0', 'assistant', 'see', 0, NULL, NULL, 'interrupted',
         NULL, 1, '[{\"marker\":\"1\",\"title\":\"Handbook\"}]')",
 ];
 
@@ -72,6 +74,11 @@ async fn a_file_of_version_1_goes_on() {
         let ada = server.user("ada").await;
         let conversation = server.conversation(&ada, "t1").await.body;
         assert_eq!(conversation.str("title"), Some("Old"));
+        // What a killed server of the old version has left running is over.
+        let cut = server.conversation(&ada, "t0").await.body;
+        let last_run = cut.get("lastRun").unwrap();
+        assert_eq!((cut.get("activeRun"), last_run.str("state")), (None, Some("error")), "{cut}");
+        assert_eq!(last_run.get("end").and_then(|end| end.str("type")), Some("RUN_ERROR"));
         if round == 0 {
             let open = conversation.get("openCalls").and_then(Value::as_array).unwrap();
             assert_eq!((open.len(), open[0].str("toolCallId")), (1, Some("c1")));
@@ -96,7 +103,7 @@ async fn a_file_of_version_2_keeps_everything() {
         let ada = server.user("ada").await;
         let conversation = server.conversation(&ada, "t1").await.body;
         let messages = conversation.get("messages").and_then(Value::as_array).unwrap();
-        assert_eq!((messages[0].str("id"), messages[0].str("status")), (Some("m0"), Some("interrupted")));
+        assert_eq!((messages[0].str("id"), messages[0].str("status")), (Some("m9"), Some("interrupted")));
         let citations = messages[0].get("citations").and_then(Value::as_array).unwrap();
         assert_eq!(citations[0].str("title"), Some("Handbook"), "{conversation}");
         let open = conversation.get("openCalls").and_then(Value::as_array).unwrap();

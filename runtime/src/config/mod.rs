@@ -58,8 +58,12 @@ pub struct Server {
     pub assets: Option<PathBuf>,
     /// Pause between two comment lines of an event stream.
     pub heartbeat: Duration,
-    /// How long the log of a finished run can still be read.
+    /// How long the events of a run can be read after its end.
     pub log_keep: Duration,
+    /// How long it is known that a run was there; absent: for ever.
+    pub run_keep: Option<Duration>,
+    /// How long a client may take nothing of its answer before its connection is cut.
+    pub reader_timeout: Duration,
     /// The largest request body, in bytes.
     pub max_body: u64,
     /// New anonymous sessions per minute and address.

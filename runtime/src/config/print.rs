@@ -30,6 +30,10 @@ fn server(s: &Server) -> Table {
     }
     put(&mut t, "heartbeat", print_duration(s.heartbeat));
     put(&mut t, "log_keep", print_duration(s.log_keep));
+    if let Some(keep) = s.run_keep {
+        put(&mut t, "run_keep", print_duration(keep));
+    }
+    put(&mut t, "reader_timeout", print_duration(s.reader_timeout));
     t.insert("max_body".into(), integer(s.max_body));
     t.insert("anonymous_per_minute".into(), integer(s.anonymous_per_minute));
     t.insert("trusted_proxies".into(), texts(s.trusted_proxies.iter().map(ToString::to_string)));

@@ -73,6 +73,24 @@ fn syntax_fault(file: &str, text: &str, error: &toml::de::Error) -> Fault {
     }
 }
 
+/// The keys of `[server]`.
+const SERVER: &[&str] = &[
+    "listen",
+    "database",
+    "token_secret",
+    "token_lifetime",
+    "assets",
+    "heartbeat",
+    "log_keep",
+    "run_keep",
+    "reader_timeout",
+    "max_body",
+    "anonymous_per_minute",
+    "trusted_proxies",
+    "request_timeout",
+    "log",
+];
+
 impl<'a> Reader<'a> {
     fn config(&mut self, tree: &'a Table) -> Config {
         let root = Node { table: tree, path: String::new() };
@@ -90,23 +108,7 @@ impl<'a> Reader<'a> {
     }
 
     fn server(&mut self, node: &Node<'_>) -> Server {
-        self.known(
-            node,
-            &[
-                "listen",
-                "database",
-                "token_secret",
-                "token_lifetime",
-                "assets",
-                "heartbeat",
-                "log_keep",
-                "max_body",
-                "anonymous_per_minute",
-                "trusted_proxies",
-                "request_timeout",
-                "log",
-            ],
-        );
+        self.known(node, SERVER);
         let hour = Duration::from_secs(3600);
         let listen = self.text(node, "listen").unwrap_or_else(|| "127.0.0.1:8787".into());
         let listen = listen.parse().unwrap_or_else(|_| {
@@ -120,7 +122,12 @@ impl<'a> Reader<'a> {
             token_lifetime: self.duration(node, "token_lifetime", hour),
             assets: self.text(node, "assets").map(PathBuf::from),
             heartbeat: self.duration(node, "heartbeat", Duration::from_secs(15)),
-            log_keep: self.duration(node, "log_keep", Duration::from_secs(60)),
+            log_keep: self.duration(node, "log_keep", hour),
+            run_keep: node
+                .table
+                .contains_key("run_keep")
+                .then(|| self.duration(node, "run_keep", hour * 24 * 365)),
+            reader_timeout: self.duration(node, "reader_timeout", Duration::from_secs(60)),
             max_body: self.number(node, "max_body").unwrap_or(8 * 1024 * 1024),
             anonymous_per_minute: self.number(node, "anonymous_per_minute").unwrap_or(120),
             trusted_proxies: self.networks(node, "trusted_proxies"),
@@ -134,9 +141,11 @@ impl<'a> Reader<'a> {
         if server.token_lifetime > hour || server.token_lifetime < Duration::from_secs(1) {
             self.fault(&node.path("token_lifetime"), "not between 1s and 1h", "write it as \"1h\"");
         }
-        for (key, value, example) in
-            [("heartbeat", server.heartbeat, "15s"), ("request_timeout", server.request_timeout, "30s")]
-        {
+        for (key, value, example) in [
+            ("heartbeat", server.heartbeat, "15s"),
+            ("request_timeout", server.request_timeout, "30s"),
+            ("reader_timeout", server.reader_timeout, "60s"),
+        ] {
             if value.is_zero() {
                 self.fault(&node.path(key), "no time at all", &format!("write it as \"{example}\""));
             }

@@ -6,15 +6,17 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use mindset_core::error::ErrorCode;
 use mindset_core::event::{Author, ChatMessage, Citation};
-use mindset_core::json::{Object, Value};
+use mindset_core::json::{self, Object, Value};
 use mindset_core::object;
 use mindset_core::time::iso_8601;
 use mindset_core::turn::{Conversation, StoredCall, StoredMessage, StoredRole};
 
-use super::{Segment, asked, body, json, query};
+use super::{Segment, asked, body, json as answer_json, query};
 use crate::app::App;
+use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
-use crate::store::{ConversationRow, Cursor};
+use crate::run::{ActiveRun, RunsOf};
+use crate::store::{ConversationRow, Cursor, LastRun, Page, RunStatus};
 use crate::{clock, ids};
 
 /// Conversations in one answer, unless `?limit` says otherwise.
@@ -50,7 +52,7 @@ pub(super) async fn list(State(app): State<App>, headers: HeaderMap, uri: Uri) -
     let (rows, next) = app.store().conversations(&user, limit, after).await?;
     let mut answer = object! { "conversations": rows.iter().map(summary).collect::<Vec<_>>() };
     answer.insert_some("next", next.map(Cursor::to_text));
-    Ok(json(answer.into()))
+    Ok(answer_json(answer.into()))
 }
 
 /// `{ agentUid, id?, title? }`: a conversation without messages. One that exists
@@ -72,7 +74,7 @@ pub(super) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     app.store().add_conversation(&user, &id, agent, title).await?;
     let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
     let status = if existed { StatusCode::OK } else { StatusCode::CREATED };
-    Ok((status, json(whole(&app, &row, None).await?.into())).into_response())
+    Ok((status, answer_json(whole(&app, &user, &row, None).await?.into())).into_response())
 }
 
 /// One conversation with what a page needs to draw it: its newest 200 messages, or with
@@ -87,7 +89,7 @@ pub(super) async fn read(
     let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
     let query = query(&uri);
     let before = query.iter().find(|(key, _)| key == "before").map(|(_, value)| value.as_str());
-    Ok(json(whole(&app, &row, before).await?.into()))
+    Ok(answer_json(whole(&app, &user, &row, before).await?.into()))
 }
 
 /// `{ title }`: gives a conversation another name.
@@ -103,7 +105,7 @@ pub(super) async fn rename(
     let mut row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
     app.store().rename_conversation(row.key, title).await?;
     row.title = Some(title.to_owned());
-    Ok(json(summary(&row).into()))
+    Ok(answer_json(summary(&row).into()))
 }
 
 /// Deletes a conversation; a run of it is cancelled first.
@@ -130,41 +132,79 @@ fn summary(row: &ConversationRow) -> Object {
     }
 }
 
-async fn whole(app: &App, row: &ConversationRow, before: Option<&str>) -> ApiResult<Object> {
-    let page = app.store().shown_messages(row.key, before, MOST).await?.ok_or_else(|| {
-        body::field("`before` is no message of this conversation. Leave it out to get the newest.")
-    })?;
+/// A conversation as its page draws it.
+///
+/// # Errors
+/// `before` is no message of it, or the database failed.
+pub(super) async fn whole(
+    app: &App,
+    user: &User,
+    row: &ConversationRow,
+    before: Option<&str>,
+) -> ApiResult<Object> {
+    let (page, runs) = consistent(app, user, row, before).await?;
     let mut answer = summary(row);
     answer.insert("messages", page.messages.iter().filter_map(shown).collect::<Vec<_>>());
     let oldest = page.messages.first().filter(|_| page.more);
     answer.insert_some("before", oldest.map(|message| message.id.as_str()));
-    let running = app.runs().running(row.key);
     let mut open = Vec::new();
-    if let Some(run_id) = running {
-        answer.insert("activeRun", object! { "runId": run_id, "state": "running" });
-    } else if let Some(run) = app.store().waiting_run(row.key).await? {
-        let messages = app.store().messages(row.key).await?;
-        let conversation =
-            Conversation { id: row.id.clone(), messages, open_client: run.client, broken: false, used: 0 };
-        open = conversation
-            .open_calls()
-            .into_iter()
-            .map(|call| open_call(call, &run.id, &conversation))
-            .collect();
-        answer.insert("activeRun", object! { "runId": run.id, "state": "waiting" });
+    if let Some(run) = runs.active {
+        answer.insert("activeRun", active_run(&run));
+        if run.status != RunStatus::Running {
+            open = open_calls(app, row, run).await?;
+        }
     }
+    answer.insert_some("lastRun", runs.last.as_ref().map(last_run));
     answer.insert("openCalls", open);
     answer.insert("openInterrupts", Value::Array(Vec::new()));
     answer.insert("queue", Value::Array(Vec::new()));
     Ok(answer)
 }
 
-fn open_call(call: &StoredCall, run_id: &str, conversation: &Conversation) -> Object {
-    let mut open = object! {
-        "toolCallId": &call.id, "toolName": &call.name, "arguments": &call.arguments, "runId": run_id,
+/// The messages and the runs of one moment: nothing ended between the two looks.
+async fn consistent(
+    app: &App,
+    user: &User,
+    row: &ConversationRow,
+    before: Option<&str>,
+) -> ApiResult<(Page, RunsOf)> {
+    let mut runs = app.runs().of(user, row.key).await?;
+    loop {
+        let page = app.store().shown_messages(row.key, before, MOST).await?.ok_or_else(|| {
+            body::field("`before` is no message of this conversation. Leave it out to get the newest.")
+        })?;
+        let now = app.runs().of(user, row.key).await?;
+        if now == runs {
+            return Ok((page, runs));
+        }
+        runs = now;
+    }
+}
+
+fn active_run(run: &ActiveRun) -> Object {
+    let mut active = object! { "runId": &run.id, "turnId": &run.turn_id, "state": run.status.as_str() };
+    active.insert_some("clientId", run.client.as_deref());
+    active
+}
+
+fn last_run(run: &LastRun) -> Object {
+    let mut last = object! { "runId": &run.id, "turnId": &run.turn_id, "state": run.status.as_str() };
+    last.insert_some("end", run.terminal.as_deref().and_then(|text| json::parse(text).ok()));
+    last
+}
+
+/// The calls that a waiting run has left to its page.
+async fn open_calls(app: &App, row: &ConversationRow, run: ActiveRun) -> ApiResult<Vec<Object>> {
+    let messages = app.store().messages(row.key).await?;
+    let conversation = Conversation { id: row.id.clone(), messages, ..Conversation::default() };
+    let open = |call: &StoredCall| {
+        let mut open = object! {
+            "toolCallId": &call.id, "toolName": &call.name, "arguments": &call.arguments, "runId": &run.id,
+        };
+        open.insert_some("clientId", run.client.as_deref());
+        open
     };
-    open.insert_some("clientId", conversation.open_client.as_deref());
-    open
+    Ok(conversation.open_calls().into_iter().map(open).collect())
 }
 
 /// A message as the transcript shows it: no tool results, nothing silent, and no

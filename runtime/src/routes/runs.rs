@@ -1,4 +1,5 @@
-//! `POST /v1/agents/{agentUid}/runs`, and what can be said to a run under way.
+//! `POST /v1/agents/{agentUid}/runs`, the events of a run, and what can be said to one under
+//! way.
 
 use std::sync::Arc;
 
@@ -13,13 +14,15 @@ use mindset_core::object;
 use mindset_core::passthrough::Passthrough;
 
 use super::asked::{self, Asked};
-use super::{Segment, body, json, surrogates};
+use super::{Segment, body, conversations, json, surrogates};
 use crate::app::App;
-use crate::error::ApiResult;
-use crate::run::Order;
+use crate::auth::User;
+use crate::error::{ApiError, ApiResult};
+use crate::run::{Attached, Order, Reader};
 use crate::{clock, ids};
 
-/// Starts a run and streams its events; the same id and body finds the same run.
+/// Starts a run and streams its events; the same id and body finds the same run. With `Accept:
+/// application/json` only `{ runId, state, position }`.
 pub(super) async fn create(
     State(app): State<App>,
     Segment(agent_uid): Segment,
@@ -48,8 +51,70 @@ pub(super) async fn create(
         model,
         input,
     };
+    let (user, run_id) = (order.user.clone(), order.input.run_id.clone());
     let run = app.runs().start(order).await?;
-    let events = Arc::clone(&run).read(app.config().server.heartbeat);
+    if !run.kept {
+        return Err(gone(&app, &user, &run).await?);
+    }
+    if wants_json(&headers) {
+        let body = object! { "runId": run_id, "state": run.status().as_str(), "position": 0_u64 };
+        return Ok((StatusCode::ACCEPTED, json(body.into())).into_response());
+    }
+    Ok(stream(&app, &run, 0))
+}
+
+/// The events of a run after `Last-Event-ID`, and then those to come. 204: there are none and
+/// none will come; 410: they are not kept any more, and the conversation says how it stands.
+pub(super) async fn events(
+    State(app): State<App>,
+    Segment(run_id): Segment,
+    headers: HeaderMap,
+) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    let run = app.runs().attach_soon(&user, &run_id).await?.ok_or_else(unknown)?;
+    if !run.kept {
+        return Err(gone(&app, &user, &run).await?);
+    }
+    let after = position(&headers, &run_id, run.log.last());
+    if after == run.log.last() && after > 0 && run.log.state().is_some() {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    Ok(stream(&app, &run, after))
+}
+
+/// There is no such run, or it is another user's.
+fn unknown() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "There is no run with this id. It may never have started.")
+}
+
+/// The events are gone; the stored conversation says what came of them.
+async fn gone(app: &App, user: &User, run: &Attached) -> ApiResult<ApiError> {
+    let message = "This run has ended and its events are gone. Read the conversation instead.";
+    let row = app.store().conversation(user, &run.conversation).await?.ok_or_else(unknown)?;
+    Ok(ApiError::new(ErrorCode::Gone, message)
+        .with("state", run.status().as_str())
+        .with("conversationId", run.conversation.as_str())
+        .conversation(conversations::whole(app, user, &row, None).await?))
+}
+
+/// The event after which a reader goes on, of `last`; 0 if what it names is none of this run.
+fn position(headers: &HeaderMap, run_id: &str, last: u64) -> u64 {
+    let id = headers.get("last-event-id").and_then(|id| std::str::from_utf8(id.as_bytes()).ok());
+    let number = id.and_then(|id| id.trim().strip_prefix(run_id)?.strip_prefix(':'));
+    // `+7` is a number to Rust, but no number of an event.
+    let number = number.filter(|n| n.bytes().all(|b| b.is_ascii_digit())).and_then(|n| n.parse().ok());
+    number.filter(|n| (1..=last).contains(n)).unwrap_or(0)
+}
+
+/// Whether the caller wants to hear only that the run is there.
+fn wants_json(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("");
+    accept.contains("application/json") && !accept.contains("text/event-stream")
+}
+
+fn stream(app: &App, run: &Attached, after: u64) -> Response {
+    let store = Arc::clone(app.store().log());
+    let events = Reader::new(store, Arc::clone(&run.log), after, app.config().server.heartbeat);
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache, no-transform"),
@@ -57,7 +122,7 @@ pub(super) async fn create(
         // Reverse proxies of the nginx family would gather events otherwise.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    Ok((headers, Body::from_stream(events)).into_response())
+    (headers, Body::from_stream(events)).into_response()
 }
 
 /// `{ passthroughParams }`: what a running run injects from its next tool call on.
@@ -121,7 +186,32 @@ fn body_hash(agent: &str, posted: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::http::HeaderName;
     use mindset_core::json;
+
+    #[test]
+    fn positions() {
+        for (id, at) in [
+            ("r:1", 1),
+            ("r:7", 7),
+            (" r:7 ", 7),
+            ("r:8", 0),
+            ("r:0", 0),
+            ("r:+7", 0),
+            ("r:-1", 0),
+            ("r:", 0),
+            ("r:99999999999999999999", 0),
+            ("q:7", 0),
+            ("r", 0),
+            ("rr:7", 0),
+            ("", 0),
+        ] {
+            let headers =
+                HeaderMap::from_iter([(HeaderName::from_static("last-event-id"), id.parse().unwrap())]);
+            assert_eq!(position(&headers, "r", 7), at, "{id}");
+        }
+        assert_eq!(position(&HeaderMap::new(), "r", 7), 0);
+    }
 
     #[test]
     fn what_counts_as_the_same_body() {

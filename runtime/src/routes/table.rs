@@ -34,6 +34,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("POST", "/v1/anonymous", || post(anonymous::create)),
     route("POST", "/v1/signout", || post(signout::create)),
     route("POST", "/v1/agents/{agentUid}/runs", || post(runs::create)),
+    route("GET", "/v1/runs/{runId}/events", || get(runs::events)),
     route("POST", "/v1/runs/{runId}/cancel", || post(runs::cancel)),
     route("PUT", "/v1/runs/{runId}/passthrough-params", || put(runs::passthrough)),
     route("GET", "/v1/conversations", || get(conversations::list)),

@@ -36,7 +36,6 @@ impl Runs {
             return Err(ApiError::new(ErrorCode::Busy, message).with("runId", run_id));
         }
         self.store.delete_conversation(conversation).await?;
-        self.table().runs.retain(|_, run| run.conversation_key != conversation);
         if let Some(recorder) = self.recorder() {
             recorder.forget(conversation);
         }

@@ -1,95 +1,241 @@
-//! The events of one run, encoded once, read by any number of readers.
+//! The newest events of one run, in memory, and who waits for more.
 
-use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
-use axum::body::Bytes;
-use futures_util::{Stream, stream};
-use mindset_core::agui::{Event, encode_event};
-use mindset_core::sse;
 use mindset_core::turn::RunState;
-use tokio::sync::watch;
 
-use super::LiveRun;
+/// Events that stay in memory; older ones are read from the store.
+const EVENTS: usize = 32;
 
-/// Encoded events with dense numbers from 1.
+/// Their bytes, above which fewer stay.
+const BYTES: usize = 32 * 1024;
+
+/// What readers of one run follow. Events are JSON texts with dense numbers from 1; every one
+/// of them is durable before it is here.
 #[derive(Debug)]
 pub(crate) struct Log {
-    run_id: String,
-    frames: Mutex<Vec<Bytes>>,
-    progress: watch::Sender<Progress>,
+    /// The run's id.
+    pub(super) run_id: String,
+    /// The run's handle in the store.
+    pub(super) key: i64,
+    tail: Mutex<Tail>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Progress {
-    frames: usize,
+#[derive(Debug, Default)]
+struct Tail {
+    /// How many events there are.
+    last: u64,
+    /// The newest of them.
+    events: VecDeque<Arc<str>>,
+    bytes: usize,
     ended: Option<RunState>,
+    /// The server goes down: readers should come back soon.
+    closing: bool,
+    waiting: Vec<(u64, Waker)>,
+    next_reader: u64,
+}
+
+/// What a reader finds.
+#[derive(Debug)]
+pub(super) enum News {
+    /// The events after its place.
+    Events(Vec<Arc<str>>),
+    /// There are some, but they are not in memory any more.
+    Older,
+    /// None will come.
+    End,
 }
 
 impl Log {
-    /// An empty log.
-    pub(crate) fn new(run_id: &str) -> Log {
-        Log { run_id: run_id.to_owned(), frames: Mutex::default(), progress: watch::Sender::default() }
+    /// The empty log of a run that begins.
+    pub(super) fn new(run_id: &str, key: i64) -> Log {
+        Log { run_id: run_id.to_owned(), key, tail: Mutex::default() }
     }
 
-    /// Appends an event.
-    pub(super) fn append(&self, event: &Event) {
-        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = format!("{}:{}", self.run_id, frames.len() + 1);
-        frames.push(sse::encode(&id, &encode_event(event).to_string()).into());
-        let count = frames.len();
-        self.progress.send_modify(|p| p.frames = count);
+    /// The log of a run that ended after `last` events, which are in the store.
+    pub(super) fn ended_before(run_id: &str, key: i64, last: u64, state: RunState) -> Log {
+        let tail = Tail { last, ended: Some(state), ..Tail::default() };
+        Log { run_id: run_id.to_owned(), key, tail: Mutex::new(tail) }
+    }
+
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows events that are durable now.
+    pub(super) fn publish(&self, events: impl IntoIterator<Item = Arc<str>>) {
+        let mut tail = self.tail();
+        for event in events {
+            tail.last += 1;
+            tail.bytes += event.len();
+            tail.events.push_back(event);
+        }
+        while tail.events.len() > EVENTS || (tail.bytes > BYTES && tail.events.len() > 1) {
+            let gone = tail.events.pop_front().map_or(0, |event| event.len());
+            tail.bytes -= gone;
+        }
+        wake(tail);
     }
 
     /// Nothing follows.
     pub(super) fn end(&self, state: RunState) {
-        self.progress.send_modify(|p| {
-            p.ended.get_or_insert(state);
-        });
+        let mut tail = self.tail();
+        tail.ended.get_or_insert(state);
+        wake(tail);
+    }
+
+    /// Tells readers that the server goes down.
+    pub(super) fn close(&self) {
+        let mut tail = self.tail();
+        tail.closing = true;
+        wake(tail);
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.tail().closing
+    }
+
+    /// The number of the last event.
+    pub(crate) fn last(&self) -> u64 {
+        self.tail().last
     }
 
     /// How the run ended, if it has.
     pub(crate) fn state(&self) -> Option<RunState> {
-        self.progress.borrow().ended
+        self.tail().ended
     }
 
     /// Waits for the end.
-    pub(crate) async fn ended(&self) {
-        // The sender lives as long as `self`, so waiting cannot fail.
-        let _ = self.progress.subscribe().wait_for(|p| p.ended.is_some()).await;
+    pub(super) async fn ended(&self) {
+        self.wait(|tail| tail.ended.is_some()).await;
     }
 
-    fn from(&self, at: usize) -> Vec<Bytes> {
-        let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        frames.get(at..).unwrap_or_default().to_vec()
+    /// Waits for the first event, or the end.
+    pub(super) async fn begun(&self) {
+        self.wait(|tail| tail.last > 0 || tail.ended.is_some()).await;
+    }
+
+    async fn wait(&self, ready: impl Fn(&Tail) -> bool) {
+        let place = Place::new(self);
+        std::future::poll_fn(|cx| {
+            let mut tail = self.tail();
+            if ready(&tail) {
+                return Poll::Ready(());
+            }
+            tail.wait(place.reader, cx);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// A number for a reader, by which it waits.
+    pub(super) fn new_reader(&self) -> u64 {
+        let mut tail = self.tail();
+        tail.next_reader += 1;
+        tail.next_reader
+    }
+
+    /// What comes after event `at`; if nothing does, the reader is woken when it changes.
+    pub(super) fn poll_news(&self, reader: u64, at: u64, cx: &Context<'_>) -> Poll<News> {
+        let mut tail = self.tail();
+        if at < tail.last {
+            let missing = usize::try_from(tail.last - at).unwrap_or(usize::MAX);
+            return Poll::Ready(match tail.events.len().checked_sub(missing) {
+                Some(skip) => News::Events(tail.events.iter().skip(skip).cloned().collect()),
+                None => News::Older,
+            });
+        }
+        if tail.ended.is_some() {
+            return Poll::Ready(News::End);
+        }
+        tail.wait(reader, cx);
+        Poll::Pending
+    }
+
+    /// The reader does not wait any more.
+    pub(super) fn leave(&self, reader: u64) {
+        self.tail().waiting.retain(|(waiting, _)| *waiting != reader);
     }
 }
 
-impl LiveRun {
-    /// The run's events from the first to the last, as they come, with a comment
-    /// line after every `heartbeat` of silence.
-    pub(crate) fn read(
-        self: Arc<Self>,
-        heartbeat: Duration,
-    ) -> impl Stream<Item = Result<Bytes, Infallible>> {
-        let progress = self.log.progress.subscribe();
-        stream::unfold((self, progress, 0), move |(run, mut progress, at)| async move {
-            loop {
-                let ended = progress.borrow_and_update().ended.is_some();
-                let new = run.log.from(at);
-                if !new.is_empty() {
-                    let at = at + new.len();
-                    let bytes = if let [one] = new.as_slice() { one.clone() } else { new.concat().into() };
-                    return Some((Ok(bytes), (run, progress, at)));
-                }
-                if ended {
-                    return None;
-                }
-                if tokio::time::timeout(heartbeat, progress.changed()).await.is_err() {
-                    return Some((Ok(Bytes::from_static(b": \n\n")), (run, progress, at)));
-                }
-            }
-        })
+impl Tail {
+    fn wait(&mut self, reader: u64, cx: &Context<'_>) {
+        match self.waiting.iter_mut().find(|(waiting, _)| *waiting == reader) {
+            Some((_, waker)) => waker.clone_from(cx.waker()),
+            None => self.waiting.push((reader, cx.waker().clone())),
+        }
+    }
+}
+
+/// Wakes all that wait, without the lock.
+fn wake(mut tail: MutexGuard<'_, Tail>) {
+    let waiting = std::mem::take(&mut tail.waiting);
+    drop(tail);
+    for (_, waker) in waiting {
+        waker.wake();
+    }
+}
+
+/// Someone who waits, until it is dropped.
+struct Place<'a> {
+    log: &'a Log,
+    reader: u64,
+}
+
+impl<'a> Place<'a> {
+    fn new(log: &'a Log) -> Place<'a> {
+        Place { log, reader: log.new_reader() }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.log.leave(self.reader);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn news(log: &Log, at: u64) -> Poll<News> {
+        log.poll_news(1, at, &Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn only_the_newest_events_stay() {
+        let log = Log::new("r", 1);
+        for n in 1..=100 {
+            log.publish([Arc::from(n.to_string())]);
+        }
+        assert_eq!(log.last(), 100);
+        assert!(matches!(news(&log, 0), Poll::Ready(News::Older)));
+        assert!(matches!(news(&log, 67), Poll::Ready(News::Older)));
+        for at in [68, 99] {
+            let Poll::Ready(News::Events(events)) = news(&log, at) else { panic!("{at}") };
+            let wanted: Vec<Arc<str>> = (at + 1..=100).map(|n| Arc::from(n.to_string())).collect();
+            assert_eq!(events, wanted);
+        }
+        assert!(news(&log, 100).is_pending());
+        log.publish(["x", "y"].map(|c| Arc::from(c.repeat(BYTES))));
+        assert!(matches!(news(&log, 100), Poll::Ready(News::Older)));
+        assert!(matches!(news(&log, 101), Poll::Ready(News::Events(_))));
+        log.end(RunState::Finished);
+        log.end(RunState::Error);
+        assert_eq!(log.state(), Some(RunState::Finished));
+        assert!(matches!(news(&log, 102), Poll::Ready(News::End)));
+    }
+
+    #[test]
+    fn who_leaves_is_not_kept() {
+        let log = Log::new("r", 1);
+        for reader in 0..50 {
+            assert!(log.poll_news(reader, 0, &Context::from_waker(Waker::noop())).is_pending());
+            assert!(log.poll_news(reader, 0, &Context::from_waker(Waker::noop())).is_pending());
+            log.leave(reader);
+        }
+        assert!(log.tail().waiting.is_empty());
     }
 }

@@ -1,15 +1,22 @@
 //! Runs that are alive: each is a task of its own that writes a log, and every
 //! response is only a reader of that log. A page that goes away stops nothing.
 
+mod attach;
 mod delete;
+mod keep;
 mod log;
+mod reader;
+mod recovery;
+mod script;
 mod start;
 mod task;
 
+pub(crate) use attach::{ActiveRun, Attached, RunsOf};
 pub(crate) use log::Log;
+pub(crate) use reader::Reader;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -26,7 +33,7 @@ use crate::dev::Recorder;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::model::Model;
-use crate::store::{RunStatus, Store};
+use crate::store::{Entry, LostRun, Part, RunStatus, Store};
 use crate::tools::{Scope, Tools};
 
 /// What can be said to a running run.
@@ -48,7 +55,11 @@ pub(crate) struct LiveRun {
     /// What was posted, hashed.
     pub(crate) body_hash: String,
     /// Its events.
-    pub(crate) log: Log,
+    pub(crate) log: Arc<Log>,
+    /// The page that posted it.
+    pub(crate) client: Option<String>,
+    /// The turn it is part of, once that is known.
+    turn_id: OnceLock<String>,
     conversation_key: i64,
     commands: mpsc::UnboundedSender<Command>,
 }
@@ -86,8 +97,6 @@ pub(crate) struct Runs {
     store: Store,
     tools: Arc<Tools>,
     recorder: Option<Recorder>,
-    /// How long the logs of finished runs stay.
-    keep: Duration,
     table: Mutex<Table>,
     /// Held from looking for a run until it stands in the table, so that one id
     /// never runs twice and a conversation never has two runs.
@@ -101,21 +110,16 @@ struct Table {
     starting: BTreeMap<RunKey, mpsc::UnboundedSender<Command>>,
     /// The running run of each conversation.
     busy: BTreeMap<i64, String>,
+    /// Runs whose end could not be stored, or whose task broke.
+    lost: Vec<LostRun>,
     closing: bool,
 }
 
 impl Runs {
     /// No runs yet.
     pub(crate) fn new(store: Store, tools: Arc<Tools>, config: &Config) -> Runs {
-        let (recorder, keep) = (config.dev.then(Recorder::default), config.server.log_keep);
-        Runs {
-            store,
-            tools,
-            recorder,
-            keep,
-            table: Mutex::default(),
-            starting: tokio::sync::Mutex::default(),
-        }
+        let recorder = config.dev.then(Recorder::default);
+        Runs { store, tools, recorder, table: Mutex::default(), starting: tokio::sync::Mutex::default() }
     }
 
     /// What models and tools were told, with `--dev`.
@@ -142,7 +146,7 @@ impl Runs {
     ///
     /// # Errors
     /// Why it cannot run.
-    pub(crate) async fn start(self: &Arc<Runs>, order: Order) -> ApiResult<Arc<LiveRun>> {
+    pub(crate) async fn start(self: &Arc<Runs>, order: Order) -> ApiResult<Attached> {
         let runs = Arc::clone(self);
         let started = tokio::spawn(async move { runs.start_now(order).await }).await;
         started.unwrap_or_else(|_| {
@@ -160,14 +164,11 @@ impl Runs {
         Ok(())
     }
 
-    /// The run is over: its conversation is free, its log stays for a while.
-    fn leave(self: &Arc<Runs>, user: &User, run_id: &str, run: &LiveRun) {
-        self.table().busy.remove(&run.conversation_key);
-        let (runs, key, keep) = (Arc::clone(self), key(user, run_id), self.keep);
-        tokio::spawn(async move {
-            tokio::time::sleep(keep).await;
-            runs.table().runs.remove(&key);
-        });
+    /// The run is over: its conversation is free, and its log is read from the store.
+    fn leave(&self, user: &User, run_id: &str, run: &LiveRun) {
+        let mut table = self.table();
+        table.busy.remove(&run.conversation_key);
+        table.runs.remove(&key(user, run_id));
     }
 
     /// Stops a run; one that waits for the client's tools is closed. Gives how it
@@ -202,8 +203,10 @@ impl Runs {
         let messages = self.store.messages(stored.conversation_key).await?;
         let conversation = Conversation { id: stored.conversation, messages, ..Conversation::default() };
         let closed = conversation.cancel_open_calls(run_id, &mut ids::uuid, clock::now());
-        self.store.append(stored.conversation_key, &closed).await?;
-        self.store.end_run(user, run_id, RunState::Cancelled).await?;
+        let end = Entry::End { state: RunState::Cancelled, terminal: None };
+        let entries = vec![Entry::Messages(closed), end];
+        let part = Part { run: stored.key, conversation: stored.conversation_key, first: 0, entries };
+        self.store.log().append(part).await?;
         Ok(RunStatus::Ended(RunState::Cancelled))
     }
 
@@ -232,6 +235,7 @@ impl Runs {
         };
         let all = async {
             for run in &runs {
+                run.log.close();
                 let _ = run.commands.send(Command::Shutdown);
             }
             for run in runs {

@@ -2,20 +2,20 @@
 //! can be stopped before it is alive.
 
 use std::collections::btree_map::Entry;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mindset_core::agui::Role;
 use mindset_core::error::ErrorCode;
 use mindset_core::json::Value;
-use mindset_core::turn::{self, Conversation, Ports, Turn};
+use mindset_core::turn::{self, Conversation, Ports, RunState, Turn};
 use tokio::sync::mpsc;
 
-use super::{Command, LiveRun, Log, Order, RunKey, Runs, closing, key, task};
+use super::{Attached, Command, LiveRun, Log, Order, RunKey, Runs, closing, key, task};
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
 use crate::pattern::Patterns;
-use crate::store::{ConversationRow, NewRun};
+use crate::store::{ConversationRow, RunStatus};
 use crate::tools::{Listed, Scope};
 use crate::{clock, ids};
 
@@ -39,22 +39,38 @@ impl Drop for Starting<'_> {
 }
 
 impl Runs {
-    pub(super) async fn start_now(self: &Arc<Runs>, order: Order) -> ApiResult<Arc<LiveRun>> {
+    pub(super) async fn start_now(self: &Arc<Runs>, order: Order) -> ApiResult<Attached> {
+        let key = key(&order.user, &order.input.run_id);
+        let (commands, inbox) = mpsc::unbounded_channel();
+        // Of many posts of one run the first starts it, and the others find it.
+        let _starting = loop {
+            if let Some(known) = self.find(&order).await? {
+                return Ok(known);
+            }
+            match self.announce(key.clone(), &commands) {
+                Some(starting) => break starting,
+                None => self.begun(&order.user, &order.input.run_id).await,
+            }
+        };
+        // It may have begun and ended between the two looks.
         if let Some(known) = self.find(&order).await? {
             return Ok(known);
         }
         if let Some(row) = self.store.conversation(&order.user, &order.input.thread_id).await? {
             self.check_free(&row, &order)?;
         }
-        let (commands, inbox) = mpsc::unbounded_channel();
-        let _starting = self.announce(key(&order.user, &order.input.run_id), &commands);
         // Servers may take their time, and nobody else should wait for them.
         let ready = self.ready(&order.scope, commands, inbox).await?;
-        let _lock = self.starting.lock().await;
-        match self.find(&order).await? {
-            Some(known) => Ok(known),
-            None => self.begin(order, ready).await,
+        let run = {
+            let _lock = self.starting.lock().await;
+            self.begin(order, ready).await?
+        };
+        run.log.begun().await;
+        if run.log.last() == 0 {
+            let message = "The server could not store the run. Try again in a moment.";
+            return Err(ApiError::new(ErrorCode::ServerError, message));
         }
+        Ok(Attached::live(&run))
     }
 
     /// From now on the run can be told something. Of two posts of one run the first hears it.
@@ -122,6 +138,7 @@ impl Runs {
         let row = self.store.conversation(user, &thread).await?;
         if let Some(row) = &row {
             self.check_free(row, &order)?;
+            self.settle(row.key).await?;
         }
         let conversation = self.stored(&thread, row.as_ref()).await?;
         let agent = turn::Agent {
@@ -133,6 +150,7 @@ impl Runs {
         };
         let run_id = order.input.run_id.clone();
         let client = order.input.mindset("clientId").and_then(Value::as_str).map(str::to_owned);
+        let user = user.clone();
         // A run that only brings results goes on with a turn that has said it already.
         let goes_on = order.input.messages.last().is_some_and(|m| m.role == Role::Tool);
         let warnings = if goes_on { Vec::new() } else { listed.warnings };
@@ -140,20 +158,18 @@ impl Runs {
         let turn = Turn::start(order.input, agent, conversation, ports, clock::now())?;
         let row = match row {
             Some(row) => row,
-            None => self.new_conversation(user, &thread, &order.agent_uid).await?,
+            None => self.new_conversation(&user, &thread, &order.agent_uid).await?,
         };
-        self.store.continue_waiting(row.key).await?;
-        let new =
-            NewRun { conversation_key: row.key, body_hash: &order.body_hash, client: client.as_deref() };
-        self.store.add_run(user, &run_id, new).await?;
         let run = Arc::new(LiveRun {
             conversation: thread,
             body_hash: order.body_hash,
-            log: Log::new(&run_id),
+            log: Arc::new(Log::new(&run_id, self.store.new_run_key())),
+            client,
+            turn_id: OnceLock::new(),
             conversation_key: row.key,
             commands,
         });
-        self.enter(user, &run_id, &run)?;
+        self.enter(&user, &run_id, &run)?;
         tracing::debug!(run = run_id, agent = order.agent.uid, model = order.agent.model, "run started");
         task::spawn(task::Start {
             turn,
@@ -163,7 +179,7 @@ impl Runs {
             inbox,
             run: Arc::clone(&run),
             runs: Arc::clone(self),
-            user: user.clone(),
+            user,
             run_id,
         });
         Ok(run)
@@ -174,15 +190,17 @@ impl Runs {
         let Some(row) = row else {
             return Ok(Conversation { id: id.to_owned(), ..Conversation::default() });
         };
-        let waiting = self.store.waiting_run(row.key).await?;
+        let last = self.store.last_run(row.key).await?;
+        let waiting = last.filter(|run| run.status == RunStatus::Ended(RunState::Waiting));
         let broken = waiting.is_none();
         let open_client = waiting.and_then(|run| run.client);
         let messages = self.store.messages(row.key).await?;
-        Ok(Conversation { id: id.to_owned(), messages, open_client, broken, used: 0 })
+        let used = self.store.turn_used(row.key).await?;
+        Ok(Conversation { id: id.to_owned(), messages, open_client, broken, used })
     }
 
     /// The run with the order's id, if there is or was one.
-    async fn find(&self, order: &Order) -> ApiResult<Option<Arc<LiveRun>>> {
+    async fn find(&self, order: &Order) -> ApiResult<Option<Attached>> {
         let (user, run_id) = (&order.user, order.input.run_id.as_str());
         let same =
             |conversation: &str, hash: &str| conversation == order.input.thread_id && hash == order.body_hash;
@@ -193,7 +211,8 @@ impl Runs {
             )
         };
         if let Some(run) = self.live(user, run_id) {
-            return if same(&run.conversation, &run.body_hash) { Ok(Some(run)) } else { Err(conflict()) };
+            let same = same(&run.conversation, &run.body_hash);
+            return if same { Ok(Some(Attached::live(&run))) } else { Err(conflict()) };
         }
         let Some(stored) = self.store.run(user, run_id).await? else {
             return if self.store.run_is_deleted(user, run_id).await? { Err(deleted()) } else { Ok(None) };
@@ -201,10 +220,7 @@ impl Runs {
         if !same(&stored.conversation, &stored.body_hash) {
             return Err(conflict());
         }
-        let message = "This run has ended and its events are gone. Read the conversation instead.";
-        Err(ApiError::new(ErrorCode::Gone, message)
-            .with("state", stored.status.as_str())
-            .with("conversationId", stored.conversation))
+        self.attach(user, run_id).await
     }
 
     fn check_free(&self, row: &ConversationRow, order: &Order) -> ApiResult<()> {

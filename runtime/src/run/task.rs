@@ -10,18 +10,20 @@ use futures_util::{FutureExt, StreamExt};
 use mindset_core::agui::{Body, Event};
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::event::Reason;
+use mindset_core::json::Value;
 use mindset_core::object;
 use mindset_core::turn::{
     Input, ModelEvent, ModelFailure, ModelRequest, Output, RunState, ToolOutcome, ToolRequest, Turn,
 };
 use tokio::sync::mpsc;
 
+use super::script::{self, Script};
 use super::{Command, LiveRun, Runs};
 use crate::auth::User;
 use crate::clock;
 use crate::dev;
 use crate::model::{Answer, Model};
-use crate::store::{RunStatus, StoreError};
+use crate::store::{Entry, LostRun, NewRun, RunStatus, StoreError};
 use crate::tools::Scope;
 
 /// What a task begins with.
@@ -40,14 +42,22 @@ pub(super) struct Start {
 
 /// Lets the run go on by itself.
 pub(super) fn spawn(start: Start) {
-    let calls = FuturesUnordered::new();
-    let task =
-        Task { start, answer: None, asked: Instant::now(), calls, last: None, broken: false, left: false };
+    let task = Task {
+        script: Script::new(start.runs.store.log(), &start.run),
+        start,
+        answer: None,
+        asked: Instant::now(),
+        calls: FuturesUnordered::new(),
+        last: None,
+        broken: false,
+        left: false,
+    };
     tokio::spawn(task.drive());
 }
 
 struct Task {
     start: Start,
+    script: Script,
     answer: Option<Answer>,
     /// When the model was called last.
     asked: Instant,
@@ -55,7 +65,7 @@ struct Task {
     calls: FuturesUnordered<BoxFuture<'static, Input>>,
     /// The run's last event is kept back until its end is stored and the
     /// conversation free: a reader that answers it at once must not find it busy.
-    last: Option<Event>,
+    last: Option<Arc<str>>,
     /// The store failed; the run is being ended and nothing more is stored.
     broken: bool,
     left: bool,
@@ -68,26 +78,35 @@ impl Task {
                 Ok(Some(state)) => return self.finish(state).await,
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::error!(%error, "the database failed during a run");
-                    self.broken = true;
-                    let info = ErrorInfo::new(
-                        ErrorCode::ServerError,
-                        "The server could not store the answer. Try again in a moment.",
-                    );
-                    self.start.turn.handle(Input::Fail(info), clock::now());
+                    self.fail(&error);
                     continue;
                 }
             }
-            let input = self.next_input().await;
-            self.start.turn.handle(input, clock::now());
+            match self.next_input().await {
+                Ok(Some(input)) => self.start.turn.handle(input, clock::now()),
+                Ok(None) => {}
+                Err(error) => self.fail(&error),
+            }
         }
     }
 
-    async fn next_input(&mut self) -> Input {
+    /// The store failed: the run ends with what can be told.
+    fn fail(&mut self, error: &StoreError) {
+        tracing::error!(%error, "the database failed during a run");
+        self.broken = true;
+        let message = "The server could not store the answer. Try again in a moment.";
+        self.start.turn.handle(Input::Fail(ErrorInfo::new(ErrorCode::ServerError, message)), clock::now());
+    }
+
+    /// What happens next to the run; `None`: only its log went on.
+    async fn next_input(&mut self) -> Result<Option<Input>, StoreError> {
         let due = self.start.turn.poll_timeout();
-        tokio::select! {
-            // A stop comes before everything, and a flood of words does not hold up the clock.
+        let full = self.script.is_full();
+        let input = tokio::select! {
+            // What was said is shown first; then a stop comes before everything, and a flood of
+            // words does not hold up the clock.
             biased;
+            written = self.script.written() => return written.map(|()| None),
             Some(command) = self.start.inbox.recv() => match command {
                 Command::Cancel => Input::Cancel,
                 Command::Passthrough(values) => {
@@ -100,7 +119,7 @@ impl Task {
             },
             () = until(due) => Input::Tick,
             Some(done) = self.calls.next() => done,
-            event = said(&mut self.answer) => {
+            event = said(&mut self.answer), if !full => {
                 if let ModelEvent::Failed(failed) = &event {
                     let model = self.start.model.shown_name();
                     tracing::warn!(model, reason = failed.reason.as_str(), "model call failed: {}", failed.message);
@@ -114,29 +133,37 @@ impl Task {
                 }
                 Input::Model(event)
             }
-        }
+        };
+        Ok(Some(input))
     }
 
-    /// Carries out what the machine wants; gives its end when it comes.
+    /// Carries out what the machine wants; gives its end when it comes. Nothing acts before
+    /// what was said so far is durable.
     async fn drain(&mut self) -> Result<Option<RunState>, StoreError> {
-        let (store, key) = (self.start.runs.store.clone(), self.start.run.conversation_key);
         while let Some(output) = self.start.turn.poll_output() {
             match output {
-                Output::CallModel(request) => self.call_model(request),
-                Output::AbortModel => self.answer = None,
-                Output::CallTool(request) => self.call_tool(request),
-                Output::AbortTools => self.calls.clear(),
-                Output::Truncate { from } if !self.broken => store.truncate(key, &from).await?,
-                Output::Store(messages) if !self.broken => {
-                    tracing::trace!(run = self.start.run_id, messages = messages.len(), "messages stored");
-                    store.append(key, &messages).await?;
+                Output::CallModel(request) => {
+                    self.script.flush().await?;
+                    self.call_model(request);
                 }
-                Output::Truncate { .. } | Output::Store(_) => {}
-                Output::Emit(event) if is_last(&event) => self.last = Some(event),
-                Output::Emit(event) => self.emit(&event),
+                Output::AbortModel => self.answer = None,
+                Output::CallTool(request) => {
+                    self.script.flush().await?;
+                    self.call_tool(request);
+                }
+                Output::AbortTools => self.calls.clear(),
+                Output::Emit(event) if is_last(&event) => self.last = Some(script::text(&event)),
                 Output::Done(state) => return Ok(Some(state)),
+                Output::Truncate { .. } | Output::Store(_) | Output::Emit(_) if self.broken => {}
+                Output::Truncate { from } => self.script.add(Entry::Truncate(from)),
+                Output::Store(messages) => {
+                    tracing::trace!(run = self.start.run_id, messages = messages.len(), "messages stored");
+                    self.script.add(Entry::Messages(messages));
+                }
+                Output::Emit(event) => self.emit(&event),
             }
         }
+        self.script.write();
         Ok(None)
     }
 
@@ -170,37 +197,76 @@ impl Task {
     }
 
     fn emit(&mut self, event: &Event) {
-        let log = &self.start.run.log;
-        log.append(event);
-        if matches!(event.body, Body::RunStarted { .. }) {
+        let begins = matches!(event.body, Body::RunStarted { .. });
+        if begins {
+            let turn_id = event.mindset("turnId").and_then(Value::as_str);
+            self.begin(turn_id.unwrap_or(&self.start.run_id).to_owned());
+        }
+        self.script.add(Entry::Event(script::text(event)));
+        if begins {
             for message in std::mem::take(&mut self.start.warnings) {
                 let value = object! { "message": message };
                 let body = Body::Custom { name: "mindset.warning".to_owned(), value: value.into() };
-                log.append(&Event { timestamp: event.timestamp, ..Event::new(body) });
+                let event = Event { timestamp: event.timestamp, ..Event::new(body) };
+                self.script.add(Entry::Event(script::text(&event)));
             }
         }
+    }
+
+    fn begin(&mut self, turn_id: String) {
+        let Start { user, run_id, run, .. } = &self.start;
+        // Set here and nowhere else, and a run begins once.
+        let _ = run.turn_id.set(turn_id.clone());
+        self.script.add(Entry::Begin(Box::new(NewRun {
+            user: user.clone(),
+            id: run_id.clone(),
+            turn_id,
+            body_hash: run.body_hash.clone(),
+            client: run.client.clone(),
+        })));
     }
 
     async fn finish(mut self, state: RunState) {
         self.answer = None;
         self.calls.clear();
-        let Start { runs, user, run_id, .. } = &self.start;
-        tracing::debug!(run = run_id, state = RunStatus::Ended(state).as_str(), "run ended");
-        if let Err(error) = runs.store.end_run(user, run_id, state).await {
-            tracing::error!(%error, "the end of a run was not stored");
+        tracing::debug!(run = self.start.run_id, state = RunStatus::Ended(state).as_str(), "run ended");
+        let last = self.last.take();
+        let stored = if self.broken { None } else { Some(self.script.end(state, last.clone()).await) };
+        match stored {
+            Some(Ok(events)) => self.leave(state, events),
+            failed => {
+                if let Some(Err(error)) = failed {
+                    tracing::error!(%error, "the end of a run was not stored");
+                }
+                // Who reads along is told; the store hears it as soon as it can.
+                self.lose();
+                self.leave(state, last.into_iter().filter(|_| self.began()).collect());
+            }
         }
-        self.leave(state);
     }
 
-    fn leave(&mut self, state: RunState) {
-        if std::mem::replace(&mut self.left, true) {
-            return;
+    /// Whether the store knows of the run.
+    fn began(&self) -> bool {
+        self.start.run.log.last() > 0
+    }
+
+    fn lose(&self) {
+        let Start { runs, run_id, run, .. } = &self.start;
+        if self.began() {
+            runs.lose(LostRun {
+                key: run.log.key,
+                id: run_id.clone(),
+                conversation: run.conversation.clone(),
+                conversation_key: run.conversation_key,
+            });
         }
+    }
+
+    fn leave(&mut self, state: RunState, events: Vec<Arc<str>>) {
+        self.left = true;
         let Start { runs, user, run_id, run, .. } = &self.start;
         runs.leave(user, run_id, run);
-        if let Some(event) = self.last.take() {
-            run.log.append(&event);
-        }
+        run.log.publish(events);
         run.log.end(state);
     }
 }
@@ -208,7 +274,10 @@ impl Task {
 /// A task that breaks must not leave its conversation busy for ever.
 impl Drop for Task {
     fn drop(&mut self) {
-        self.leave(RunState::Error);
+        if !self.left {
+            self.lose();
+            self.leave(RunState::Error, Vec::new());
+        }
     }
 }
 

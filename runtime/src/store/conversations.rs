@@ -3,8 +3,8 @@
 use mindset_core::Millis;
 use mindset_core::event::MessageStatus;
 use mindset_core::turn::{StoredMessage, StoredRole};
-use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, Sqlite, Transaction};
 
 use super::rows::{self, COLUMNS};
 use super::{Store, StoreResult, signed, unsigned};
@@ -44,7 +44,7 @@ impl Store {
         .bind(&user.app)
         .bind(&user.id)
         .bind(id)
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.readers)
         .await?;
         row.as_ref().map(conversation).transpose()
     }
@@ -83,69 +83,69 @@ impl Store {
     /// The database failed.
     pub(crate) async fn messages(&self, conversation: i64) -> StoreResult<Vec<StoredMessage>> {
         let sql = format!("SELECT {COLUMNS} FROM messages WHERE conversation = ? ORDER BY seq");
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(conversation).fetch_all(&self.pool).await?;
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(conversation).fetch_all(&self.readers).await?;
         rows.iter().map(rows::message).collect()
     }
+}
 
-    /// Appends messages, all or none. The first visible user message gives a
-    /// conversation without a title its title.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub(crate) async fn append(&self, conversation: i64, messages: &[StoredMessage]) -> StoreResult<()> {
-        let mut tx = self.pool.begin().await?;
-        for message in messages {
-            sqlx::query(
-                "INSERT INTO messages (conversation, seq, id, run_id, role, content, silent, calls, call_id,
-                     status, provider_state, created_at, citations, effect, usage, widget)
-                 SELECT ?1, 1 + coalesce(max(seq), 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-                     ?15
-                 FROM messages WHERE conversation = ?1",
-            )
-            .bind(conversation)
-            .bind(&message.id)
-            .bind(&message.run_id)
-            .bind(message.role.as_str())
-            .bind(&message.content)
-            .bind(message.silent)
-            .bind(rows::calls(message))
-            .bind(&message.call_id)
-            .bind(message.status.map(MessageStatus::as_str))
-            .bind(message.provider_state.as_ref().map(ToString::to_string))
-            .bind(signed(message.created_at))
-            .bind(rows::citations(message))
-            .bind(rows::effect(message))
-            .bind(rows::usage(message))
-            .bind(rows::widget(message))
-            .execute(&mut *tx)
-            .await?;
-        }
-        let title =
-            messages.iter().find(|m| m.role == StoredRole::User && !m.silent).map(|m| title(&m.content));
-        sqlx::query("UPDATE conversations SET updated_at = ?, title = coalesce(title, ?) WHERE key = ?")
-            .bind(signed(clock::now()))
-            .bind(title.filter(|t| !t.is_empty()))
-            .bind(conversation)
-            .execute(&mut *tx)
-            .await?;
-        tx.commit().await
-    }
-
-    /// Drops the message `from` and all that follow it.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub(crate) async fn truncate(&self, conversation: i64, from: &str) -> StoreResult<()> {
+/// Appends messages. The first visible user message gives a conversation without a title
+/// its title.
+pub(super) async fn append(
+    tx: &mut Transaction<'_, Sqlite>,
+    conversation: i64,
+    messages: &[StoredMessage],
+) -> StoreResult<()> {
+    for message in messages {
         sqlx::query(
-            "DELETE FROM messages WHERE conversation = ?1 AND seq >=
-             (SELECT seq FROM messages WHERE conversation = ?1 AND id = ?2)",
+            "INSERT INTO messages (conversation, seq, id, run_id, role, content, silent, calls, call_id,
+                 status, provider_state, created_at, citations, effect, usage, widget)
+             SELECT ?1, 1 + coalesce(max(seq), 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+                 ?15
+             FROM messages WHERE conversation = ?1",
         )
         .bind(conversation)
-        .bind(from)
-        .execute(&self.pool)
+        .bind(&message.id)
+        .bind(&message.run_id)
+        .bind(message.role.as_str())
+        .bind(&message.content)
+        .bind(message.silent)
+        .bind(rows::calls(message))
+        .bind(&message.call_id)
+        .bind(message.status.map(MessageStatus::as_str))
+        .bind(message.provider_state.as_ref().map(ToString::to_string))
+        .bind(signed(message.created_at))
+        .bind(rows::citations(message))
+        .bind(rows::effect(message))
+        .bind(rows::usage(message))
+        .bind(rows::widget(message))
+        .execute(&mut **tx)
         .await?;
-        Ok(())
     }
+    let title = messages.iter().find(|m| m.role == StoredRole::User && !m.silent).map(|m| title(&m.content));
+    sqlx::query("UPDATE conversations SET updated_at = ?, title = coalesce(title, ?) WHERE key = ?")
+        .bind(signed(clock::now()))
+        .bind(title.filter(|t| !t.is_empty()))
+        .bind(conversation)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Drops the message `from` and all that follow it.
+pub(super) async fn truncate(
+    tx: &mut Transaction<'_, Sqlite>,
+    conversation: i64,
+    from: &str,
+) -> StoreResult<()> {
+    sqlx::query(
+        "DELETE FROM messages WHERE conversation = ?1 AND seq >=
+         (SELECT seq FROM messages WHERE conversation = ?1 AND id = ?2)",
+    )
+    .bind(conversation)
+    .bind(from)
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
 }
 
 pub(super) fn conversation(row: &SqliteRow) -> StoreResult<ConversationRow> {

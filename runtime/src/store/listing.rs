@@ -64,7 +64,7 @@ impl Store {
         .bind(after.map(|a| signed(a.updated_at)))
         .bind(after.map(|a| a.key))
         .bind(signed(limit as u64 + 1))
-        .fetch_all(&self.pool)
+        .fetch_all(&self.readers)
         .await?;
         let mut list: Vec<ConversationRow> = rows.iter().map(conversation).collect::<StoreResult<_>>()?;
         let more = list.len() > limit;
@@ -90,7 +90,7 @@ impl Store {
                 sqlx::query_scalar("SELECT seq FROM messages WHERE conversation = ? AND id = ?")
                     .bind(conversation)
                     .bind(id)
-                    .fetch_optional(&self.pool)
+                    .fetch_optional(&self.readers)
                     .await?
             }
         };
@@ -103,7 +103,7 @@ impl Store {
             .bind(conversation)
             .bind(seq)
             .bind(signed(limit as u64 + 1))
-            .fetch_all(&self.pool)
+            .fetch_all(&self.readers)
             .await?;
         let more = rows.len() > limit;
         let newest = rows.iter().take(limit).rev().map(rows::message);
@@ -153,7 +153,7 @@ impl Store {
         .bind(&user.app)
         .bind(&user.id)
         .bind(id)
-        .fetch_one(&self.pool)
+        .fetch_one(&self.readers)
         .await
     }
 }

@@ -4,15 +4,22 @@
 //! care: another user's id is simply unknown here.
 
 mod conversations;
+mod entries;
+mod events;
 mod knowledge;
 mod listing;
+mod lock;
+mod log;
 mod rows;
 mod runs;
 mod schema;
 mod sessions;
 mod users;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use sqlx::sqlite::{
@@ -23,8 +30,9 @@ use crate::config::Secret;
 use crate::ids;
 
 pub(crate) use conversations::ConversationRow;
-pub(crate) use listing::Cursor;
-pub(crate) use runs::{NewRun, RunStatus};
+pub(crate) use listing::{Cursor, Page};
+pub(crate) use log::{Entry, EventLog, Part};
+pub(crate) use runs::{LastRun, LostRun, NewRun, RunStatus};
 pub(crate) use sessions::AgentSession;
 
 /// The database failed.
@@ -32,10 +40,23 @@ pub(crate) type StoreError = sqlx::Error;
 
 type StoreResult<T> = Result<T, StoreError>;
 
+/// Connections that read. What they see is whole: a write-ahead log shows each of them the
+/// last transaction that was finished.
+const READERS: u32 = 3;
+
+/// How long a reader waits for its turn while very many read.
+const TURN: Duration = Duration::from_secs(60);
+
 /// The open database.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
+    /// One connection: SQLite writes one after the other anyway, and so no
+    /// transaction ever finds the database locked by a sibling.
     pool: SqlitePool,
+    readers: SqlitePool,
+    log: Arc<dyn EventLog>,
+    last_run_key: Arc<AtomicI64>,
+    lock: Arc<File>,
 }
 
 /// Why the database cannot be opened, as a sentence with the remedy.
@@ -43,33 +64,30 @@ pub(crate) struct Store {
 pub struct OpenError(pub String);
 
 impl Store {
-    /// Opens the file, or makes it; one of an earlier version is brought up. Runs that a killed process left behind are
-    /// marked as failed.
+    /// Opens the file, or makes it; one of an earlier version is brought up.
     ///
     /// # Errors
     /// A sentence that says what to do.
     pub(crate) async fn open(path: &Path) -> Result<Store, OpenError> {
-        make_private(path).map_err(|kind| failed(path, &kind))?;
-        // One connection: SQLite writes one after the other anyway, and so no
-        // transaction ever finds the database locked by a sibling.
+        let lock = Arc::new(lock::acquire(path)?);
+        private(path).map_err(|kind| failed(path, &kind))?;
         let options = SqliteConnectOptions::new()
             .filename(path)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
             .busy_timeout(Duration::from_secs(5));
-        let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await;
-        let store = Store { pool: pool.map_err(|e| failed(path, &e.to_string()))? };
-        schema::prepare(&store.pool, path).await?;
-        store.end_lost_runs().await.map_err(|e| failed(path, &e.to_string()))?;
-        Ok(store)
+        let pool = pool(1).connect_with(options.clone()).await.map_err(|e| failed(path, &e.to_string()))?;
+        schema::prepare(&pool, path).await?;
+        let readers = pool_of_readers(options).await.map_err(|e| failed(path, &e.to_string()))?;
+        let log = Arc::new(log::Journal::new(pool.clone(), readers.clone()));
+        let highest = Store::highest_run_key(&pool).await.map_err(|e| failed(path, &e.to_string()))?;
+        Ok(Store { pool, readers, log, last_run_key: Arc::new(AtomicI64::new(highest)), lock })
     }
 
-    async fn end_lost_runs(&self) -> StoreResult<()> {
-        sqlx::query("UPDATE runs SET state = 'error', ended_at = created_at WHERE state = 'running'")
-            .execute(&self.pool)
-            .await?;
-        Ok(())
+    /// The log of runs.
+    pub(crate) fn log(&self) -> &Arc<dyn EventLog> {
+        &self.log
     }
 
     async fn meta(&self, key: &str) -> StoreResult<Option<String>> {
@@ -90,18 +108,29 @@ impl Store {
 
     /// Writes everything out and closes the file.
     pub(crate) async fn close(&self) {
+        self.readers.close().await;
         self.pool.close().await;
+        // A lock that cannot be given back goes with the process.
+        let _ = self.lock.unlock();
     }
 }
 
-/// Makes the file readable by its owner only, because it holds conversations and
-/// may hold the signing secret. SQLite gives its side files the same rights.
-fn make_private(path: &Path) -> Result<(), String> {
+fn pool(connections: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new().max_connections(connections).test_before_acquire(false).acquire_timeout(TURN)
+}
+
+async fn pool_of_readers(options: SqliteConnectOptions) -> StoreResult<SqlitePool> {
+    pool(READERS).connect_with(options.pragma("query_only", "ON")).await
+}
+
+/// Opens a file, makes it if it is missing, readable by its owner only: the database holds
+/// conversations and may hold the signing secret. SQLite gives its side files the same rights.
+fn private(path: &Path) -> Result<File, String> {
     let mut options = std::fs::OpenOptions::new();
     options.create(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(|_| ()).map_err(|e| e.kind().to_string())
+    options.open(path).map_err(|e| e.kind().to_string())
 }
 
 fn failed(path: &Path, why: &str) -> OpenError {

@@ -1,15 +1,21 @@
 //! Runs: what is known of one for ever, so that no id ever runs twice.
 
-use mindset_core::turn::RunState;
-use sqlx::Row;
+use std::sync::atomic::Ordering;
 
-use super::{Store, StoreResult, signed, word};
+use mindset_core::Millis;
+use mindset_core::turn::RunState;
+use sqlx::sqlite::{SqlitePool, SqliteRow};
+use sqlx::{Row, Sqlite, Transaction};
+
+use super::{Store, StoreResult, signed, unsigned, word};
 use crate::auth::User;
 use crate::clock;
 
 /// What is stored of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunRow {
+    /// The run's handle.
+    pub(crate) key: i64,
     /// The conversation's id.
     pub(crate) conversation: String,
     /// The conversation's handle.
@@ -18,26 +24,51 @@ pub(crate) struct RunRow {
     pub(crate) body_hash: String,
     /// How it stands.
     pub(crate) status: RunStatus,
+    /// Whether its events are kept still.
+    pub(crate) logged: bool,
 }
 
 /// A run to be stored.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NewRun<'a> {
-    /// The conversation's handle.
-    pub(crate) conversation_key: i64,
-    /// What was posted, hashed.
-    pub(crate) body_hash: &'a str,
-    /// The page that posted it.
-    pub(crate) client: Option<&'a str>,
-}
-
-/// A run that waits for the client's tools.
 #[derive(Debug, Clone)]
-pub(crate) struct WaitingRun {
+pub(crate) struct NewRun {
+    /// Whose it is.
+    pub(crate) user: User,
     /// Its id.
     pub(crate) id: String,
-    /// The page that posted it, and whose tools are called.
+    /// The turn it is part of.
+    pub(crate) turn_id: String,
+    /// What was posted, hashed.
+    pub(crate) body_hash: String,
+    /// The page that posted it.
     pub(crate) client: Option<String>,
+}
+
+/// The newest run of a conversation that does not run any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LastRun {
+    /// Its id.
+    pub(crate) id: String,
+    /// The turn it is part of.
+    pub(crate) turn_id: String,
+    /// How it ended.
+    pub(crate) status: RunStatus,
+    /// The page that posted it.
+    pub(crate) client: Option<String>,
+    /// The event that said so, as JSON text; runs of earlier versions have none.
+    pub(crate) terminal: Option<String>,
+}
+
+/// A run whose process is gone.
+#[derive(Debug, Clone)]
+pub(crate) struct LostRun {
+    /// The run's handle.
+    pub(crate) key: i64,
+    /// Its id.
+    pub(crate) id: String,
+    /// The conversation's id.
+    pub(crate) conversation: String,
+    /// The conversation's handle.
+    pub(crate) conversation_key: i64,
 }
 
 /// How a stored run stands.
@@ -75,90 +106,143 @@ impl Store {
     /// The database failed.
     pub(crate) async fn run(&self, user: &User, id: &str) -> StoreResult<Option<RunRow>> {
         let row = sqlx::query(
-            "SELECT c.id AS conversation, c.key, r.body_hash, r.state
+            "SELECT c.id AS conversation, c.key AS conversation_key, r.key, r.body_hash, r.state, r.logged
              FROM runs r JOIN conversations c ON c.key = r.conversation
              WHERE r.app = ? AND r.user = ? AND r.id = ? AND c.user = r.user",
         )
         .bind(&user.app)
         .bind(&user.id)
         .bind(id)
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.readers)
         .await?;
         row.map(|row| {
             Ok(RunRow {
+                key: row.try_get("key")?,
                 conversation: row.try_get("conversation")?,
-                conversation_key: row.try_get("key")?,
+                conversation_key: row.try_get("conversation_key")?,
                 body_hash: row.try_get("body_hash")?,
                 status: word(row.try_get("state")?, RunStatus::parse)?,
+                logged: row.try_get("logged")?,
             })
         })
         .transpose()
     }
 
-    /// A run that begins now.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub(crate) async fn add_run(&self, user: &User, id: &str, run: NewRun<'_>) -> StoreResult<()> {
-        sqlx::query(
-            "INSERT INTO runs (app, user, id, conversation, turn_id, body_hash, client_id, state, created_at,
-                 logged)
-             VALUES (?1, ?2, ?3, ?4, ?3, ?5, ?6, 'running', ?7, 0)",
-        )
-        .bind(&user.app)
-        .bind(&user.id)
-        .bind(id)
-        .bind(run.conversation_key)
-        .bind(run.body_hash)
-        .bind(run.client)
-        .bind(signed(clock::now()))
-        .execute(&self.pool)
-        .await?;
-        Ok(())
+    /// A handle for a run that begins.
+    pub(crate) fn new_run_key(&self) -> i64 {
+        self.last_run_key.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// How a run ended.
+    /// The highest handle that was given.
     ///
     /// # Errors
     /// The database failed.
-    pub(crate) async fn end_run(&self, user: &User, id: &str, state: RunState) -> StoreResult<()> {
-        sqlx::query("UPDATE runs SET state = ?, ended_at = ? WHERE app = ? AND user = ? AND id = ?")
-            .bind(RunStatus::Ended(state).as_str())
-            .bind(signed(clock::now()))
-            .bind(&user.app)
-            .bind(&user.id)
-            .bind(id)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
+    pub(super) async fn highest_run_key(pool: &SqlitePool) -> StoreResult<i64> {
+        sqlx::query_scalar("SELECT coalesce(max(key), 0) FROM runs").fetch_one(pool).await
     }
 
-    /// The run of a conversation that waits for the client's tools, if one does.
+    /// The newest run of a conversation that does not run any more: it waits, or has ended.
     ///
     /// # Errors
     /// The database failed.
-    pub(crate) async fn waiting_run(&self, conversation: i64) -> StoreResult<Option<WaitingRun>> {
+    pub(crate) async fn last_run(&self, conversation: i64) -> StoreResult<Option<LastRun>> {
         let row = sqlx::query(
-            "SELECT id, client_id FROM runs WHERE conversation = ? AND state = 'waiting'
-             ORDER BY created_at DESC LIMIT 1",
+            "SELECT id, turn_id, state, client_id, terminal FROM runs
+             WHERE conversation = ? AND state <> 'running' ORDER BY key DESC LIMIT 1",
         )
         .bind(conversation)
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.readers)
         .await?;
-        row.map(|row| Ok(WaitingRun { id: row.try_get("id")?, client: row.try_get("client_id")? }))
-            .transpose()
+        row.map(|row| {
+            Ok(LastRun {
+                id: row.try_get("id")?,
+                turn_id: row.try_get("turn_id")?,
+                status: word(row.try_get("state")?, RunStatus::parse)?,
+                client: row.try_get("client_id")?,
+                terminal: row.try_get("terminal")?,
+            })
+        })
+        .transpose()
     }
 
-    /// Ends the waiting runs of a conversation, because its next run goes on from
-    /// them.
+    /// How long the runs of a conversation's newest turn took together, in milliseconds,
+    /// without what passed between them.
     ///
     /// # Errors
     /// The database failed.
-    pub(crate) async fn continue_waiting(&self, conversation: i64) -> StoreResult<()> {
-        sqlx::query("UPDATE runs SET state = 'finished' WHERE conversation = ? AND state = 'waiting'")
-            .bind(conversation)
-            .execute(&self.pool)
-            .await?;
+    pub(crate) async fn turn_used(&self, conversation: i64) -> StoreResult<Millis> {
+        let used = sqlx::query_scalar(
+            "SELECT coalesce(sum(max(ended_at - created_at, 0)), 0) FROM runs WHERE conversation = ?1
+             AND turn_id = (SELECT turn_id FROM runs WHERE conversation = ?1 ORDER BY key DESC LIMIT 1)",
+        );
+        Ok(unsigned(used.bind(conversation).fetch_one(&self.readers).await?))
+    }
+
+    /// The runs that are stored as running, oldest first.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn running_runs(&self) -> StoreResult<Vec<LostRun>> {
+        let rows = sqlx::query(
+            "SELECT r.key, r.id, c.id AS conversation, c.key AS conversation_key
+             FROM runs r JOIN conversations c ON c.key = r.conversation
+             WHERE r.state = 'running' ORDER BY r.key",
+        )
+        .fetch_all(&self.readers)
+        .await?;
+        let lost = |row: &SqliteRow| {
+            Ok(LostRun {
+                key: row.try_get("key")?,
+                id: row.try_get("id")?,
+                conversation: row.try_get("conversation")?,
+                conversation_key: row.try_get("conversation_key")?,
+            })
+        };
+        rows.iter().map(lost).collect()
+    }
+
+    /// Forgets runs that ended before, and anonymous users who came before and have no
+    /// conversation: their ids may come again as new ones.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn prune(&self, before: Millis) -> StoreResult<()> {
+        for statement in [
+            "DELETE FROM runs WHERE ended_at < ? AND NOT logged AND state <> 'waiting'",
+            "DELETE FROM users WHERE key_hash IS NOT NULL AND created_at < ? AND NOT EXISTS
+                 (SELECT 1 FROM conversations c WHERE c.app = users.app AND c.user = users.id)",
+        ] {
+            sqlx::query(statement).bind(signed(before)).execute(&self.pool).await?;
+        }
         Ok(())
     }
+}
+
+/// Stores a run that begins; what waited in its conversation goes on with it.
+pub(super) async fn begin(
+    tx: &mut Transaction<'_, Sqlite>,
+    (key, conversation): (i64, i64),
+    run: &NewRun,
+) -> StoreResult<()> {
+    sqlx::query("UPDATE runs SET state = 'finished' WHERE conversation = ? AND state = 'waiting'")
+        .bind(conversation)
+        .execute(&mut **tx)
+        .await?;
+    sqlx::query(
+        "INSERT INTO runs (key, app, user, id, conversation, turn_id, body_hash, client_id, state, created_at,
+             logged)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', ?, 1)",
+    )
+    .bind(key)
+    .bind(&run.user.app)
+    .bind(&run.user.id)
+    .bind(&run.id)
+    .bind(conversation)
+    .bind(&run.turn_id)
+    .bind(&run.body_hash)
+    .bind(&run.client)
+    .bind(signed(clock::now()))
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
 }

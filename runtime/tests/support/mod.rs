@@ -108,6 +108,12 @@ impl Running {
         (Running { child, err, log }, Server::elsewhere(&url))
     }
 
+    /// Ends it as a crash does.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Ends it as a signal does; gives all it has logged.
     pub(crate) fn stop(mut self) -> String {
         let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
@@ -177,12 +183,6 @@ impl Server {
         let _ = self.stop.take().unwrap().send(());
         (&mut self.task).await.unwrap();
         begin.elapsed()
-    }
-
-    /// Ends the server as a crash would.
-    pub(crate) async fn kill(self) {
-        self.task.abort();
-        let _ = self.task.await;
     }
 
     pub(crate) fn request(&self, method: &str, path: &str) -> Request {
