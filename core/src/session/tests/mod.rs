@@ -5,6 +5,7 @@ mod channels;
 mod credentials;
 mod errors;
 mod hostile;
+mod resume;
 mod retry;
 mod sending;
 mod start;
