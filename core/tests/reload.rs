@@ -364,3 +364,38 @@ fn a_turn_without_its_page_may_fail_and_be_stopped() {
     pair.drive();
     assert_eq!(pair.pages[page].sketch()[3..], ["busy", "run_started", "run_error", "idle"]);
 }
+
+#[test]
+fn a_turn_that_failed_is_named_and_sent_again() {
+    let broken = Step::breaks("So", mindset_core::event::Reason::ModelError);
+    let mut pair = Pair::new(ScriptedModel::new([Step::says("Hi."), broken, Step::says("Now.")]));
+    pair.ask("hello");
+    pair.ask("and?");
+    let page = reload(&mut pair);
+    pair.drive();
+    let shown = format!("{:?}", pair.pages[page].patches);
+    assert!(shown.contains("The model broke. Try again.") && shown.contains("Retry"), "{shown}");
+    assert_eq!(pair.pages[page].transcript(), pair.server.transcript());
+    let id = pair.pages[page].next_send();
+    pair.input(page, Input::Retry { id }).unwrap();
+    pair.drive();
+    assert_eq!(pair.pages[page].result(id).text.as_deref(), Some("Now."));
+    let all = ["user: hello", "assistant: Hi.", "user: and?", "assistant: Now."];
+    assert_eq!(
+        (pair.pages[page].transcript(), pair.server.transcript()),
+        (all.map(str::to_owned).into(), all.map(str::to_owned).into())
+    );
+}
+
+#[test]
+fn a_silent_message_that_failed_is_not_sent_again() {
+    let broken = Step::breaks("So", mindset_core::event::Reason::ModelError);
+    let mut pair = Pair::new(ScriptedModel::new([Step::says("Hi."), broken]));
+    pair.ask("hello");
+    pair.send_from(0, "quietly", SendOptions { silent: true, when_idle: false }).unwrap();
+    pair.drive();
+    let page = reload(&mut pair);
+    pair.drive();
+    let id = pair.pages[page].next_send();
+    assert!(pair.input(page, Input::Retry { id }).is_err(), "the last one that is shown went well");
+}

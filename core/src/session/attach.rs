@@ -58,7 +58,10 @@ impl Session {
             return;
         }
         match &mut self.state {
-            State::Idle => self.inquire(Subject::Look, self.config.timing.request, now),
+            State::Idle => {
+                self.stop_looking();
+                self.inquire(Subject::Look, self.config.timing.request, now);
+            }
             State::Running(running) => {
                 if let Phase::Elsewhere { until, .. } = &mut running.phase {
                     *until = now;

@@ -24,6 +24,31 @@ pub(super) enum Ending {
 }
 
 impl Ending {
+    /// What the person is told, if anything; what was done stands before the offer to do
+    /// it again.
+    pub(super) fn notice(&self, may_retry: bool) -> Option<Notice> {
+        let (error, lead, effects) = match self {
+            Ending::Finished { bound } => return bound.as_ref().map(|bound| at_bound(bound.reason)),
+            Ending::Failed { error, effects, .. } => (Some(error), &*error.message, effects),
+            Ending::Stopped { effects } => (None, "Stopped.", effects),
+        };
+        let done = in_words(effects);
+        if error.is_none() && done.is_empty() {
+            return None;
+        }
+        let may_retry = may_retry && error.is_none_or(|error| error.retryable);
+        let action = may_retry.then_some(NoticeAction::Retry);
+        Some(Notice { error: error.is_some(), text: concat(&[lead, &done]), action })
+    }
+
+    /// The same with what the page's tools did.
+    fn with_effects(mut self, turn: &mut Turn) -> Ending {
+        if let Ending::Failed { effects, .. } | Ending::Stopped { effects } = &mut self {
+            *effects = all_effects(turn, std::mem::take(effects));
+        }
+        self
+    }
+
     /// A failure that this side noticed.
     pub(super) fn failed(error: ErrorInfo) -> Ending {
         Ending::Failed { reason: fault::reason(error.code), error, effects: Vec::new() }
@@ -91,12 +116,13 @@ impl Session {
         let told = turn.started && !turn.found;
         let mut result = self.result(&turn, TurnStatus::Finished);
         let send = turn.send;
+        let ending = ending.with_effects(&mut turn);
+        if let Some(notice) = ending.notice(send.is_some()) {
+            self.out.notice(Some(notice));
+        }
         match ending {
             Ending::Finished { bound } => {
                 result.bound = bound;
-                if let Some(bound) = bound {
-                    self.out.notice(Some(at_bound(bound.reason)));
-                }
                 if bound.is_none() && result.text.is_none() {
                     let text = "The agent gave no answer.".to_owned();
                     self.out.notice(Some(Notice { error: false, text, action: None }));
@@ -105,13 +131,11 @@ impl Session {
             }
             Ending::Failed { error, reason, effects } => {
                 result.status = TurnStatus::Error;
-                let effects = all_effects(&mut turn, effects);
                 self.fail(turn, &error, reason, effects);
                 result.error = Some(error);
             }
             Ending::Stopped { effects } => {
                 result.status = TurnStatus::Aborted;
-                let effects = all_effects(&mut turn, effects);
                 self.stopped(turn, effects);
             }
         }
@@ -150,27 +174,18 @@ impl Session {
         let status =
             if reason == Reason::Interrupted { MessageStatus::Interrupted } else { MessageStatus::Error };
         self.mark_answer(&turn, status);
-        let (retryable, done) = (error.retryable, in_words(&effects));
         self.out.runtime(RuntimeEvent::RunError(RunError {
             message: error.message.clone(),
             reason,
             aborted: false,
-            retryable,
+            retryable: error.retryable,
             effects,
         }));
-        let action = (retryable && turn.send.is_some()).then_some(NoticeAction::Retry);
-        let text = concat(&[&error.message, &done]);
-        self.out.notice(Some(Notice { error: true, text, action }));
         self.may_retry(*turn);
     }
 
     fn stopped(&mut self, turn: Box<Turn>, effects: Vec<Value>) {
         self.mark_answer(&turn, MessageStatus::Stopped);
-        let done = in_words(&effects);
-        if !done.is_empty() {
-            let action = turn.send.is_some().then_some(NoticeAction::Retry);
-            self.out.notice(Some(Notice { error: false, text: concat(&["Stopped.", &done]), action }));
-        }
         self.out.runtime(aborted("The answer was stopped.", effects));
         self.may_retry(*turn);
     }

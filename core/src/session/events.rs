@@ -128,6 +128,20 @@ pub(super) fn effects(event: &Reading) -> Vec<Value> {
     event.mindset("effects").and_then(Value::as_array).map(<[Value]>::to_vec).unwrap_or_default()
 }
 
+/// How a turn ended by the last event of its last run, if not well.
+pub(super) fn last_ending(event: &Reading) -> Option<Ending> {
+    if event.kind() == "RUN_ERROR" {
+        return Some(run_error(event));
+    }
+    let bound = event.mindset("bound").and_then(Bound::from_json);
+    let cancelled = event.get("outcome").and_then(|outcome| outcome.str("type")) == Some("cancelled");
+    match bound {
+        None if cancelled => Some(Ending::Stopped { effects: effects(event) }),
+        None => None,
+        bound => Some(Ending::Finished { bound }),
+    }
+}
+
 fn run_error(event: &Reading) -> Ending {
     let reason = event.mindset("reason").and_then(Value::as_str).and_then(Reason::parse);
     let effects = effects(event);

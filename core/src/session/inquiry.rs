@@ -116,6 +116,14 @@ impl Session {
         }
     }
 
+    /// The conversation is left: nobody looks at it any more.
+    pub(super) fn stop_looking(&mut self) {
+        let at = self.inquiries.iter().position(|inquiry| matches!(inquiry.subject, Subject::Look));
+        if let Some(exchange) = at.and_then(|at| self.inquiries.remove(at).exchange) {
+            self.out.abort(exchange.fetch);
+        }
+    }
+
     /// Whether the conversation is being looked at.
     pub(super) fn is_looking(&self) -> bool {
         self.inquiries.iter().any(|inquiry| matches!(inquiry.subject, Subject::Look))

@@ -1,11 +1,15 @@
 //! The conversation that is shown: the one of an earlier page load, another one, or a
 //! new one. Its turn is carried on if it waits for a page that is gone.
 
+use super::end::Ending;
+use super::events::last_ending;
 use super::inquiry::{Reply, Subject};
 use super::state::{Attempt, Opening, OpeningStage, State};
 use super::stored::ANOTHER_TAB;
+use super::transcript::{Failed, UserMessage};
 use super::{DomEvent, Output, Protocol, Session};
 use crate::Millis;
+use crate::agui::Reading;
 use crate::event::ChatMessage;
 use crate::json::Value;
 use crate::view::{Notice, NoticeAction, Patch};
@@ -118,6 +122,7 @@ impl Session {
 
     /// What was sent in the meantime goes along.
     fn leave_conversation(&mut self) {
+        self.stop_looking();
         let left = std::mem::take(&mut self.transcript);
         self.transcript.replaces = match left.thread_id {
             Some(id) if left.announced => Some((id, "switched")),
@@ -160,7 +165,10 @@ impl Session {
         }
         let open = body.get("openCalls").and_then(Value::as_array).unwrap_or_default();
         let owner = open.first().and_then(|call| call.str("clientId"));
-        let Some(owner) = owner else { return self.ready(now) };
+        let Some(owner) = owner else {
+            self.ready(now);
+            return self.tell_last(body);
+        };
         self.out.push(Output::FindOwner(owner.to_owned()));
         let mut calls = Vec::new();
         for call in open {
@@ -168,6 +176,32 @@ impl Session {
         }
         let until = now.saturating_add(self.config.timing.request);
         self.hold(OpeningStage::Owner { calls, until });
+    }
+
+    /// Says how the last turn ended, if not well. Its message can be sent again if it is
+    /// shown.
+    fn tell_last(&mut self, body: &Value) {
+        let run = body.get("lastRun");
+        let end = run.and_then(|run| Reading::new(run.get("end")?.clone()).ok());
+        let ending = end.and_then(|(end, _)| last_ending(&end));
+        let (Some(run), Some(ending), State::Resting | State::Idle) = (run, ending, &self.state) else {
+            return;
+        };
+        let turn = run.str("turnId").filter(|turn| !turn.is_empty());
+        let messages = body.get("messages").and_then(Value::as_array).unwrap_or_default();
+        let message = messages.iter().rfind(|message| message.str("role") == Some("user"));
+        let message = message.filter(|message| turn.is_some() && message.str("runId") == turn);
+        let id = message.and_then(|message| message.str("id"));
+        let from = self.transcript.rows.iter().position(|row| Some(&*row.id) == id);
+        if let Some(row) = from.and_then(|at| self.transcript.rows.get(at))
+            && !matches!(ending, Ending::Finished { .. })
+        {
+            let message = UserMessage { id: row.id.clone(), text: row.content.clone(), silent: false };
+            self.transcript.failed = Some(Failed { message, from: from.unwrap_or_default() });
+        }
+        if let Some(notice) = ending.notice(self.transcript.failed.is_some()) {
+            self.out.notice(Some(notice));
+        }
     }
 
     /// Nothing begins until a conversation is there.

@@ -2,6 +2,7 @@
 
 mod agui;
 mod channels;
+mod conversations;
 mod credentials;
 mod errors;
 mod hostile;

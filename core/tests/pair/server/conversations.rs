@@ -165,5 +165,9 @@ fn shown(message: &StoredMessage) -> Option<Value> {
         citations: message.citations.clone(),
         widget: message.widget.clone(),
     };
-    Some(shown.to_json())
+    let mut shown = shown.to_json();
+    if let Value::Object(shown) = &mut shown {
+        shown.insert("runId", &message.run_id);
+    }
+    Some(shown)
 }
