@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use mindset_core::error::ErrorCode;
-use mindset_core::event::{Author, ChatMessage, Citation};
+use mindset_core::event::{Author, ChatMessage};
 use mindset_core::json::{self, Object, Value};
 use mindset_core::object;
 use mindset_core::time::iso_8601;
@@ -225,11 +225,8 @@ fn shown(message: &StoredMessage) -> Option<Value> {
         widget: message.widget.clone(),
     };
     let mut shown = shown.to_json();
-    if let Value::Object(shown) = &mut shown
-        && role == Author::Assistant
-        && !message.citations.is_empty()
-    {
-        shown.insert("citations", message.citations.iter().map(Citation::to_json).collect::<Vec<_>>());
+    if let Value::Object(shown) = &mut shown {
+        shown.insert("runId", &message.run_id);
     }
     Some(shown)
 }
