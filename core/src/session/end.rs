@@ -267,13 +267,13 @@ fn in_words(effects: &[Value]) -> String {
 
 /// The turn can go on where a limit stopped it.
 fn at_bound(reason: BoundReason) -> Notice {
-    let why = match reason {
-        BoundReason::StepLimit => "took as many steps as it may in one go",
-        BoundReason::Deadline => "took as long as it may in one go",
-        BoundReason::SpendLimit => "used up what one answer may cost",
-        BoundReason::Repetition => "made the same call with the same result again and again",
+    let which = match reason {
+        BoundReason::StepLimit => "step",
+        BoundReason::Deadline => "time",
+        BoundReason::SpendLimit => "cost",
+        BoundReason::Repetition => "repetition",
     };
-    let text = concat(&["The agent ", why, " and stopped before the job was done."]);
+    let text = concat(&["The agent stopped at its ", which, " limit before the job was done."]);
     Notice { error: false, text, action: Some(NoticeAction::Continue) }
 }
 

@@ -149,7 +149,7 @@ impl Session {
         let (state, text) = if self.online {
             (Connection::Reconnecting, "The connection was lost. Reconnecting…")
         } else {
-            (Connection::Offline, "There is no network. The answer goes on when it is back.")
+            (Connection::Offline, "There is no network. Waiting for it…")
         };
         self.connection(state);
         let action = Some(NoticeAction::Reconnect);

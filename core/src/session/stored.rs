@@ -51,7 +51,7 @@ impl Session {
     /// The server knows nothing of the run, or not how it ended.
     fn unknown(&mut self, turn: Box<Turn>, now: Millis) {
         let message =
-            "The server no longer knows how this answer went on. Look at what is done, then try again.";
+            "The server no longer knows how this answer went on. Try again.";
         self.end_turn(turn, Ending::failed(ErrorInfo::new(ErrorCode::Network, message)), now);
     }
 
@@ -176,70 +176,61 @@ impl Session {
     fn take_stored(&mut self, turn: &mut Turn, body: &Value) {
         let stored = stored_rows(body).0;
         let rows = &self.transcript.rows;
-        let mine = rows.iter().rposition(|row| row.id == turn.message.id);
-        let before = mine.or(turn.from.checked_sub(1)).and_then(|at| rows.get(at)).map(|row| row.id.clone());
-        let place = |list: &[ChatMessage]| match &before {
-            Some(id) => list.iter().position(|row| row.id == *id).map(|at| at + 1),
-            None => Some(0),
-        };
-        let news = place(&stored).and_then(|at| stored.get(at..)).unwrap_or_default();
-        for message in news.iter().take_while(|message| message.role == Author::Assistant) {
-            let known = self.transcript.row(&message.id).map(|row| row.content.clone());
-            match (&message.widget, &known) {
-                (None, _) => {
-                    let rest = message.content.strip_prefix(known.as_deref().unwrap_or("")).unwrap_or("");
-                    if !rest.is_empty() {
-                        let (message_id, content) = (message.id.clone(), rest.to_owned());
-                        self.out.runtime(RuntimeEvent::TextDelta { message_id, content });
-                    }
-                }
-                (Some(widget), None) => {
-                    let (widget_id, widget) = (message.id.clone(), widget.clone());
-                    self.out.runtime(RuntimeEvent::WidgetPayload { widget_id, widget });
-                }
-                (Some(_), Some(_)) => {}
+        let asked = usize::from(rows.get(turn.from).is_some_and(|row| row.role == Author::User));
+        let before = (turn.from + asked).checked_sub(1).and_then(|at| rows.get(at));
+        let before = before.map(|row| row.id.clone());
+        for message in stored.get(behind(&stored, before.as_deref())..).unwrap_or_default() {
+            if message.role == Author::User {
+                break;
             }
+            let known = self.transcript.row(&message.id).map_or(0, |row| row.content.len());
+            let rest = message.content.get(known..).unwrap_or("");
+            if rest.is_empty() {
+                continue;
+            }
+            let id = message.id.clone();
+            self.out.runtime(match &message.widget {
+                None => RuntimeEvent::TextDelta { message_id: id, content: rest.to_owned() },
+                Some(widget) => RuntimeEvent::WidgetPayload { widget_id: id, widget: widget.clone() },
+            });
         }
         self.merge(stored);
-        let rows = &self.transcript.rows;
-        turn.from = place(rows).unwrap_or(rows.len()).min(rows.len());
-        if mine.is_some() {
-            turn.from = turn.from.saturating_sub(1);
-        }
+        turn.from = behind(&self.transcript.rows, before.as_deref()).saturating_sub(asked);
     }
 
     /// Puts the newest rows as they are stored in the place of those that are here. What
     /// the store does not have, and was never sent well, stays.
     pub(super) fn merge(&mut self, stored: Vec<ChatMessage>) {
-        let rows = std::mem::take(&mut self.transcript.rows);
         let has = |id: &str| stored.iter().any(|row| row.id == id);
+        let rows = &mut self.transcript.rows;
         let known = rows.iter().position(|row| has(&row.id)).unwrap_or(rows.len());
-        let (mut merged, mut unsent) = (Vec::new(), Vec::new());
-        let mut same = true;
-        for (at, row) in rows.iter().enumerate() {
-            if at < known && !stored.is_empty() {
-                merged.push(row.clone());
-            } else if stored.is_empty() || !has(&row.id) && row.role == Author::User && row.status.is_some() {
-                unsent.push(row.clone());
-            }
-        }
-        merged.extend(stored);
-        merged.extend(unsent);
-        same &= merged.len() == rows.len();
-        for (new, old) in merged.iter().zip(&rows) {
+        let here = rows.split_off(known);
+        let mut same = here.len() == stored.len();
+        for (new, old) in stored.iter().zip(&here) {
             same &= new.id == old.id && new.content == old.content && new.status == old.status;
         }
         if same {
-            self.transcript.rows = rows;
-            return;
+            return rows.extend(here);
         }
-        let count = merged.len();
-        self.transcript.rows = merged;
+        let mut unsent = Vec::new();
+        for row in here {
+            if row.role == Author::User && row.status.is_some() && !has(&row.id) {
+                unsent.push(row);
+            }
+        }
+        rows.extend(stored);
+        rows.extend(unsent);
         for line in &mut self.transcript.lines {
-            line.behind = line.behind.min(count);
+            line.behind = line.behind.min(rows.len());
         }
         for patch in self.redraw() {
             self.out.patch(patch);
         }
     }
+}
+
+/// The place behind the row `id`; without one, the first.
+fn behind(rows: &[ChatMessage], id: Option<&str>) -> usize {
+    let place = |id| rows.iter().position(|row| row.id == id).map_or(rows.len(), |at| at + 1);
+    id.map_or(0, place)
 }
