@@ -198,6 +198,22 @@ fn credentials_that_expired_meanwhile_are_renewed() {
 }
 
 #[test]
+fn credentials_may_expire_again_while_nothing_gets_through() {
+    let mut pair = slow("One two three", 0);
+    pair.server.tokens.clear();
+    pair.network.latency = 10;
+    let send = pair.send("count");
+    // Refused, and posted again with new ones when the network goes; then those expire too.
+    pair.drive_for(45);
+    pair.set_network(false);
+    pair.server.tokens.clear();
+    pair.set_network(true);
+    pair.drive();
+    assert_eq!(pair.page().result(send).text.as_deref(), Some("One two three"));
+    assert_eq!(pair.server.posted.len(), 1);
+}
+
+#[test]
 fn what_stands_between_may_answer_for_the_server() {
     for (status, content_type) in [(502, "text/html"), (200, "text/html"), (429, ""), (0, "")] {
         let mut pair = slow("One two three", 10_000);

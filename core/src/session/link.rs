@@ -117,6 +117,7 @@ impl Session {
     /// Asks for the rest of the run's stream, or posts the run once more.
     pub(super) fn try_again(&mut self, mut turn: Box<Turn>, now: Millis) {
         turn.link.tries = turn.link.tries.saturating_add(1);
+        turn.renewed = false;
         self.request_run(turn, now);
     }
 

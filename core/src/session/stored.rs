@@ -50,8 +50,7 @@ impl Session {
 
     /// The server knows nothing of the run, or not how it ended.
     fn unknown(&mut self, turn: Box<Turn>, now: Millis) {
-        let message =
-            "The server no longer knows how this answer went on. Try again.";
+        let message = "The server no longer knows how this answer went on. Try again.";
         self.end_turn(turn, Ending::failed(ErrorInfo::new(ErrorCode::Network, message)), now);
     }
 
