@@ -277,3 +277,30 @@ async fn old_runs_and_users_are_forgotten_when_that_is_wanted() {
     let back = server.post("/v1/anonymous", &body).send().await;
     assert_ne!((back.status, back.string("anonymousKey")), (200, key));
 }
+
+#[tokio::test]
+async fn a_database_that_fails_for_a_while() {
+    let server = Server::start().await;
+    let (token, _) = server.anonymous().await;
+    let mut response = server.run(&token, "slow", ("r1", "t1"), "thanks").await;
+    let seen = until(&mut response, "_CONTENT").await;
+    let path = server.folder.as_ref().unwrap().path("test.db");
+    let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}", path.display())).await.unwrap();
+    sqlx::query("ALTER TABLE events RENAME TO events_away").execute(&pool).await.unwrap();
+    let told = seen + &response.text().await.unwrap();
+    let end = frames(&told).last().cloned().unwrap();
+    assert!(end.contains("RUN_ERROR") && end.contains("could not store"), "{end}");
+    assert_eq!(
+        server.post("/v1/agents/slow/runs", &input("r2", "t1", "x")).bearer(&token).send().await.status,
+        500
+    );
+    sqlx::query("ALTER TABLE events_away RENAME TO events").execute(&pool).await.unwrap();
+    pool.close().await;
+    // What was stored is ended as after a crash, and the conversation goes on.
+    let whole = frames(&from(&server, &token, "r1", None).await.unwrap());
+    assert!(whole.last().unwrap().contains("interrupted"), "{whole:?}");
+    let next = events(server.run(&token, "slow", ("r2", "t1"), "x").await).await;
+    assert_eq!(kind(last(&next)), "RUN_FINISHED");
+    let said = messages(&server.conversation(&token, "t1").await.body);
+    assert_eq!((said.len(), said[1].str("status")), (4, Some("interrupted")));
+}

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 
 use mindset_core::turn::RunState;
 
-/// Events that stay in memory; older ones are read from the store.
-const EVENTS: usize = 32;
+/// Events that stay in memory, unless more came at once; older ones are read from the store.
+const EVENTS: usize = 16;
 
 /// Their bytes, above which fewer stay.
 const BYTES: usize = 32 * 1024;
@@ -67,12 +67,14 @@ impl Log {
     /// Shows events that are durable now.
     pub(super) fn publish(&self, events: impl IntoIterator<Item = Arc<str>>) {
         let mut tail = self.tail();
+        let before = tail.last;
         for event in events {
             tail.last += 1;
             tail.bytes += event.len();
             tail.events.push_back(event);
         }
-        while tail.events.len() > EVENTS || (tail.bytes > BYTES && tail.events.len() > 1) {
+        let new = usize::try_from(tail.last - before).unwrap_or(usize::MAX);
+        while tail.events.len() > EVENTS.max(new) || (tail.bytes > BYTES && tail.events.len() > 1) {
             let gone = tail.events.pop_front().map_or(0, |event| event.len());
             tail.bytes -= gone;
         }
@@ -212,8 +214,8 @@ mod tests {
         }
         assert_eq!(log.last(), 100);
         assert!(matches!(news(&log, 0), Poll::Ready(News::Older)));
-        assert!(matches!(news(&log, 67), Poll::Ready(News::Older)));
-        for at in [68, 99] {
+        assert!(matches!(news(&log, 83), Poll::Ready(News::Older)));
+        for at in [84, 99] {
             let Poll::Ready(News::Events(events)) = news(&log, at) else { panic!("{at}") };
             let wanted: Vec<Arc<str>> = (at + 1..=100).map(|n| Arc::from(n.to_string())).collect();
             assert_eq!(events, wanted);

@@ -71,3 +71,58 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
         Pin::new(&mut self.socket).poll_read(cx, buffer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::time::Instant;
+
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_millis(200);
+
+    async fn pair() -> (Impatient<TcpStream>, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (Impatient::new(listener.accept().await.unwrap().0, PATIENCE), client)
+    }
+
+    async fn write(socket: &mut Impatient<TcpStream>) -> io::Result<usize> {
+        let bytes = [7; 64 * 1024];
+        poll_fn(|cx| Pin::new(&mut *socket).poll_write(cx, &bytes)).await
+    }
+
+    #[tokio::test]
+    async fn who_takes_nothing_is_cut_off() {
+        let (mut server, _client) = pair().await;
+        let mut last = Instant::now();
+        let error = loop {
+            match write(&mut server).await {
+                Ok(_) => last = Instant::now(),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(last.elapsed() >= PATIENCE, "{:?}", last.elapsed());
+    }
+
+    #[tokio::test]
+    async fn who_takes_a_little_is_waited_for() {
+        let (mut server, client) = pair().await;
+        let begin = Instant::now();
+        let slow = tokio::spawn(async move {
+            let mut bytes = vec![0; 512 * 1024];
+            while begin.elapsed() < 4 * PATIENCE {
+                tokio::time::sleep(PATIENCE / 4).await;
+                client.readable().await.unwrap();
+                let _ = client.try_read(&mut bytes);
+            }
+        });
+        while begin.elapsed() < 3 * PATIENCE {
+            write(&mut server).await.unwrap();
+        }
+        slow.abort();
+    }
+}

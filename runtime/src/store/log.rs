@@ -140,3 +140,125 @@ fn fail(waiting: Waiting, error: &StoreError) {
     // The error cannot be copied; its words can.
     let _ = waiting.done.send(Err(StoreError::Protocol(error.to_string())));
 }
+
+#[cfg(test)]
+mod tests {
+    use mindset_core::turn::StoredRole;
+
+    use super::super::Store;
+    use super::*;
+    use crate::auth::User;
+
+    struct Fixture {
+        store: Store,
+        folder: std::path::PathBuf,
+        user: User,
+        conversation: i64,
+    }
+
+    impl Fixture {
+        async fn new() -> Fixture {
+            let folder = std::env::temp_dir().join(format!("mindset-log-{}", crate::ids::uuid()));
+            std::fs::create_dir_all(&folder).unwrap();
+            let store = Store::open(&folder.join("test.db")).await.unwrap();
+            let user = User { app: "demo".into(), id: "u".into(), anonymous: true };
+            store.add_conversation(&user, "t", "demo", None).await.unwrap();
+            let conversation = store.conversation(&user, "t").await.unwrap().unwrap().key;
+            Fixture { store, folder, user, conversation }
+        }
+
+        /// A part of a new run that begins.
+        fn begin(&self, more: Vec<Entry>) -> Part {
+            let run = self.store.new_run_key();
+            let begin = NewRun {
+                user: self.user.clone(),
+                id: format!("r{run}"),
+                turn_id: "turn".into(),
+                body_hash: "h".into(),
+                client: None,
+            };
+            let mut entries = vec![Entry::Begin(Box::new(begin))];
+            entries.extend(more);
+            Part { run, conversation: self.conversation, first: 1, entries }
+        }
+    }
+
+    impl Drop for Fixture {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    fn event(n: u64) -> Entry {
+        Entry::Event(Arc::from(format!("{{\"n\":{n}}}")))
+    }
+
+    fn message(id: &str) -> Entry {
+        Entry::Messages(vec![StoredMessage::new(id, "r", StoredRole::User, "hi", 1)])
+    }
+
+    #[tokio::test]
+    async fn many_runs_at_once_keep_their_order() {
+        let fixture = Fixture::new().await;
+        let log = fixture.store.log();
+        let runs = (0..300).map(|_| {
+            let begin = fixture.begin(vec![event(1)]);
+            async move {
+                let (run, conversation) = (begin.run, begin.conversation);
+                log.append(begin).await.unwrap();
+                let mut first = 2;
+                for size in [1, 3, 90] {
+                    let entries = (first..first + size).map(event).collect();
+                    log.append(Part { run, conversation, first, entries }).await.unwrap();
+                    first += size;
+                }
+                run
+            }
+        });
+        for run in futures_util::future::join_all(runs).await {
+            assert_eq!(log.last(run).await.unwrap(), 95);
+            let events = log.page(run, 90).await.unwrap();
+            let texts: Vec<&str> = events.iter().map(|event| &**event).collect();
+            assert_eq!(texts, (91..=95).map(|n| format!("{{\"n\":{n}}}")).collect::<Vec<_>>());
+        }
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_fails_alone() {
+        let fixture = Fixture::new().await;
+        let log = fixture.store.log();
+        // The same message twice: of these runs one can be stored, and every other one can.
+        let parts = (0..40).map(|n| {
+            let id = if n % 20 == 7 { "same".to_owned() } else { format!("m{n}") };
+            fixture.begin(vec![message(&id), event(1)])
+        });
+        let parts: Vec<Part> = parts.collect();
+        let runs: Vec<i64> = parts.iter().map(|part| part.run).collect();
+        let done = futures_util::future::join_all(parts.into_iter().map(|part| log.append(part))).await;
+        let failed: Vec<usize> =
+            done.iter().enumerate().filter(|(_, d)| d.is_err()).map(|(n, _)| n).collect();
+        assert_eq!(failed.len(), 1, "{failed:?}");
+        for (n, run) in runs.iter().enumerate() {
+            assert_eq!(log.last(*run).await.unwrap(), u64::from(!failed.contains(&n)));
+        }
+        assert_eq!(fixture.store.messages(fixture.conversation).await.unwrap().len(), 39);
+    }
+
+    #[tokio::test]
+    async fn only_what_ended_long_ago_is_swept() {
+        let fixture = Fixture::new().await;
+        let log = fixture.store.log();
+        let end = || Entry::End { state: RunState::Finished, terminal: None };
+        let (running, ended) = (fixture.begin(vec![event(1)]), fixture.begin(vec![event(1), end()]));
+        let keys = (running.run, ended.run);
+        log.append(running).await.unwrap();
+        log.append(ended).await.unwrap();
+        log.sweep(crate::clock::now() - 60_000).await.unwrap();
+        assert_eq!((log.last(keys.0).await.unwrap(), log.last(keys.1).await.unwrap()), (1, 1));
+        log.sweep(crate::clock::now() + 60_000).await.unwrap();
+        assert_eq!((log.last(keys.0).await.unwrap(), log.last(keys.1).await.unwrap()), (1, 0));
+        let last = fixture.store.last_run(fixture.conversation).await.unwrap().unwrap();
+        assert_eq!((last.id, last.turn_id), (format!("r{}", keys.1), "turn".to_owned()));
+        assert_eq!(fixture.store.running_runs().await.unwrap().len(), 1);
+    }
+}

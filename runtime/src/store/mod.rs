@@ -44,6 +44,11 @@ type StoreResult<T> = Result<T, StoreError>;
 /// last transaction that was finished.
 const READERS: u32 = 3;
 
+/// Pages of the write-ahead log after which the writer itself moves them into the file. Until
+/// then most of them were moved already, beside it, every [`MOVED`].
+const WAL_PAGES: &str = "16384";
+const MOVED: Duration = Duration::from_secs(1);
+
 /// How long a reader waits for its turn while very many read.
 const TURN: Duration = Duration::from_secs(60);
 
@@ -76,11 +81,13 @@ impl Store {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
+            .pragma("wal_autocheckpoint", WAL_PAGES)
             .busy_timeout(Duration::from_secs(5));
         let pool = pool(1).connect_with(options.clone()).await.map_err(|e| failed(path, &e.to_string()))?;
         schema::prepare(&pool, path).await?;
         let readers = pool_of_readers(options).await.map_err(|e| failed(path, &e.to_string()))?;
         let log = Arc::new(log::Journal::new(pool.clone(), readers.clone()));
+        tokio::spawn(move_pages(readers.clone()));
         let highest = Store::highest_run_key(&pool).await.map_err(|e| failed(path, &e.to_string()))?;
         Ok(Store { pool, readers, log, last_run_key: Arc::new(AtomicI64::new(highest)), lock })
     }
@@ -112,6 +119,19 @@ impl Store {
         self.pool.close().await;
         // A lock that cannot be given back goes with the process.
         let _ = self.lock.unlock();
+    }
+}
+
+/// Moves what was written from the write-ahead log into the file, while the writer goes on: it
+/// waits for the disk, and nobody waits for it. Ends with the pool.
+async fn move_pages(readers: SqlitePool) {
+    while !readers.is_closed() {
+        if let Err(error) = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&readers).await
+            && !readers.is_closed()
+        {
+            tracing::warn!(%error, "the write-ahead log of the database was not moved");
+        }
+        tokio::time::sleep(MOVED).await;
     }
 }
 
