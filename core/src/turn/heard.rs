@@ -64,8 +64,12 @@ impl<'a> Heard<'a> {
                 self.started = true;
                 self.model = event.mindset("model").and_then(Value::as_str).unwrap_or("");
             }
+            // A text goes on under its id behind a call.
             Body::TextMessageStart { message_id: id, .. } => {
-                self.texts.push(HeardText { id, content: String::new(), open: true });
+                match self.texts.iter_mut().find(|text| text.id == id) {
+                    Some(text) => text.open = true,
+                    None => self.texts.push(HeardText { id, content: String::new(), open: true }),
+                }
             }
             Body::TextMessageContent { message_id, delta } => {
                 if let Some(text) = self.texts.iter_mut().rfind(|text| text.id == message_id) {
