@@ -142,7 +142,10 @@ fn every_fault_at_once_with_place_and_remedy() {
         "[server]\nlisen = 'x'\nheartbeat = 15\nmax_body = -1\nlisten = 'nowhere'\n\
          [models.m]\nprovider = 'opnai'\n[models.auto]\nprovider = 'demo'\n\
          [[apps]]\nuid = 'a b'\norigins = ['*', 'https://x/']\napi_keys = ['env:NOT_SET_ANYWHERE']\nallow_no_origin = 'yes'\n\
-         [[apps.agents]]\nuid = 'x'\nmodel = 'm2'\n[[apps.agents]]\nuid = 'x'\nbounds = { steps = 0 }\n",
+         [[apps.agents]]\nuid = 'x'\nmodel = 'm2'\n[[apps.agents]]\nuid = 'x'\nbounds = { steps = 0 }\n\
+         [[apps.agents]]\nuid = 'y'\nbounds = { spend = { tokens = 5, amount = 1 } }\n\
+         [[apps.agents]]\nuid = 'z'\nbounds = { spend = { amount = -1, currency = 'euro', input_per_milion = 1 } }\n\
+         [[apps.agents]]\nuid = 'w'\nbounds = { spend = {} }\n[[apps.agents]]\nuid = 'v'\nbounds = { spend = { tokens = 0 } }\n",
         &[("MINDSET__SERVER__LOG_KEEP", "soon"), ("MINDSET__SERVER__HEARTBEET", "1s")],
     );
     for part in [
@@ -162,6 +165,13 @@ fn every_fault_at_once_with_place_and_remedy() {
         "apps[0].agents[0].model: no model is called `m2`; add a [models.m2] table",
         "apps[0].agents: two entries have the uid `x`",
         "apps[0].agents[1].bounds.steps",
+        "apps[0].agents[2].bounds.spend: a limit in tokens and one in money",
+        "apps[0].agents[3].bounds.spend.amount: no amount of money; write it as amount = 2.5",
+        "apps[0].agents[3].bounds.spend.currency: no currency; write its code of three capital letters",
+        "apps[0].agents[3].bounds.spend.input_per_milion: unknown key; did you mean `input_per_million`?",
+        "apps[0].agents[3].bounds.spend.output_per_million: missing",
+        "apps[0].agents[4].bounds.spend: no limit; write { tokens = 200000 }",
+        "apps[0].agents[5].bounds.spend.tokens: a limit of nothing lets no turn run",
     ] {
         assert!(faults.contains(part), "{part}\nis not in\n{faults}");
     }

@@ -84,6 +84,11 @@ impl Answer {
         self.text.is_empty() && self.calls.is_empty()
     }
 
+    /// Whether readers have heard nothing of it.
+    pub(super) fn is_untold(&self) -> bool {
+        self.is_nothing() && self.reasoning.is_none()
+    }
+
     /// The calls, in order.
     pub(super) fn calls(&self) -> &[Call] {
         &self.calls

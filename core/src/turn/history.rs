@@ -2,7 +2,7 @@
 //! call without its result and a result without its call, for ever after, so
 //! whatever is stored leaves here in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::MessageStatus;
 use crate::result;
@@ -15,30 +15,84 @@ use super::{ModelCall, ModelMessage, StoredCall, StoredMessage, StoredRole, argu
 /// Places of stored results by call, oldest first.
 type Results<'a> = BTreeMap<&'a str, Vec<usize>>;
 
+/// How much of the turns before this one a model gets. A provider that finds a request
+/// too long is asked again with less, because one huge result must not end the
+/// conversation for good. Of this turn nothing is left out: the model would answer what
+/// it has not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Earlier {
+    /// Everything.
+    #[default]
+    Whole,
+    /// Results only in short.
+    ShortResults,
+    /// Texts only in short, too.
+    Short,
+    /// Nothing.
+    None,
+}
+
+impl Earlier {
+    /// The next shorter form.
+    pub(super) fn less(self) -> Option<Earlier> {
+        match self {
+            Earlier::Whole => Some(Earlier::ShortResults),
+            Earlier::ShortResults => Some(Earlier::Short),
+            Earlier::Short => Some(Earlier::None),
+            Earlier::None => None,
+        }
+    }
+
+    /// Bytes of a result.
+    fn result(self) -> usize {
+        match self {
+            Earlier::Whole => result::MAX_BYTES,
+            Earlier::ShortResults => 4 * 1024,
+            Earlier::Short | Earlier::None => 1024,
+        }
+    }
+
+    /// Bytes of a text, and of the arguments of a call.
+    fn text(self) -> usize {
+        match self {
+            Earlier::Whole | Earlier::ShortResults => usize::MAX,
+            Earlier::Short | Earlier::None => 2 * 1024,
+        }
+    }
+}
+
 /// The messages for the model: each call has exactly one result directly after
-/// the message that makes it, and no result stands alone.
-pub(super) fn model_messages(stored: &[StoredMessage]) -> Vec<ModelMessage> {
+/// the message that makes it, no result stands alone, and no two calls share an id.
+pub(super) fn model_messages(stored: &[StoredMessage], earlier: Earlier) -> Vec<ModelMessage> {
+    let turn = stored.iter().rposition(|m| m.role == StoredRole::User).unwrap_or(0);
     let mut results = Results::new();
     for (at, message) in stored.iter().enumerate() {
         if let (StoredRole::Tool, Some(call)) = (message.role, &message.call_id) {
             results.entry(call).or_default().push(at);
         }
     }
+    let mut used = BTreeSet::new();
     let mut out = Vec::new();
     for (at, message) in stored.iter().enumerate() {
+        let earlier = if at < turn { earlier } else { Earlier::Whole };
         match message.role {
+            _ if earlier == Earlier::None => {}
             StoredRole::User if message.content.trim().is_empty() => {}
-            StoredRole::User => out.push(ModelMessage::User(message.content.clone())),
+            StoredRole::User => {
+                out.push(ModelMessage::User(result::cut(&message.content, earlier.text())));
+            }
             StoredRole::Assistant if message.widget.is_some() => {}
             StoredRole::Assistant => {
-                let calls: &[StoredCall] = if message.status.is_none() { &message.calls } else { &[] };
-                if message.content.trim().is_empty() && calls.is_empty() {
+                let stored_calls: &[StoredCall] = if message.status.is_none() { &message.calls } else { &[] };
+                if message.content.trim().is_empty() && stored_calls.is_empty() {
                     continue;
                 }
-                out.push(assistant(message, calls));
-                for call in calls {
+                let calls: Vec<_> = stored_calls.iter().map(|c| call(c, &mut used, earlier)).collect();
+                let ids: Vec<String> = calls.iter().map(|c| c.id.clone()).collect();
+                out.push(assistant(message, calls, earlier));
+                for (call, id) in stored_calls.iter().zip(ids) {
                     let result = take_result(&mut results, call, at).and_then(|i| stored.get(i));
-                    out.push(tool(call, result));
+                    out.push(tool(call, id, result, earlier));
                 }
             }
             StoredRole::Tool => {}
@@ -47,22 +101,35 @@ pub(super) fn model_messages(stored: &[StoredMessage]) -> Vec<ModelMessage> {
     out
 }
 
-fn assistant(message: &StoredMessage, calls: &[StoredCall]) -> ModelMessage {
+fn assistant(message: &StoredMessage, calls: Vec<ModelCall>, earlier: Earlier) -> ModelMessage {
     // Half an answer has half a state, which its provider would refuse.
     let whole = message.status.is_none();
     ModelMessage::Assistant {
-        text: message.content.clone(),
-        calls: calls.iter().map(call).collect(),
+        text: result::cut(&message.content, earlier.text()),
+        calls,
         provider_state: message.provider_state.clone().filter(|_| whole),
     }
 }
 
-fn call(stored: &StoredCall) -> ModelCall {
+fn call(stored: &StoredCall, used: &mut BTreeSet<String>, earlier: Earlier) -> ModelCall {
+    let arguments = arguments::for_history(&stored.arguments);
     ModelCall {
-        id: stored.id.clone(),
+        id: unused(&stored.id, used),
         name: legal_name(&stored.name),
-        arguments: arguments::for_history(&stored.arguments).to_owned(),
+        // Half an object is none.
+        arguments: if arguments.len() > earlier.text() { "{}" } else { arguments }.to_owned(),
     }
+}
+
+/// The id, or one like it if an earlier call has it already.
+fn unused(id: &str, used: &mut BTreeSet<String>) -> String {
+    let mut free = if id.is_empty() { "call".to_owned() } else { id.to_owned() };
+    let mut n = 1_u64;
+    while !used.insert(free.clone()) {
+        n += 1;
+        free = format!("{id}-{n}");
+    }
+    free
 }
 
 /// The first result of `call` after its message, each result once.
@@ -72,14 +139,19 @@ fn take_result(results: &mut Results<'_>, call: &StoredCall, after: usize) -> Op
     Some(places.remove(first))
 }
 
-fn tool(call: &StoredCall, result: Option<&StoredMessage>) -> ModelMessage {
+fn tool(
+    call: &StoredCall,
+    call_id: String,
+    result: Option<&StoredMessage>,
+    earlier: Earlier,
+) -> ModelMessage {
     let failed = result.is_none_or(|m| m.status == Some(MessageStatus::Error));
     let content = match result {
         None => CANCELLED.to_owned(),
         Some(m) if failed && m.content.trim().is_empty() => SILENT_FAILURE.to_owned(),
-        Some(m) => result::cut(&m.content, result::MAX_BYTES),
+        Some(m) => result::cut(&m.content, earlier.result()),
     };
-    ModelMessage::Tool { call_id: call.id.clone(), name: legal_name(&call.name), content, failed }
+    ModelMessage::Tool { call_id, name: legal_name(&call.name), content, failed }
 }
 
 #[cfg(test)]
@@ -124,7 +196,7 @@ mod tests {
                 format!("t:{call_id}={content}{}", if failed { "!" } else { "" })
             }
         };
-        model_messages(stored).into_iter().map(line).collect()
+        model_messages(stored, Earlier::Whole).into_iter().map(line).collect()
     }
 
     #[test]
@@ -161,7 +233,7 @@ mod tests {
         let blank = message(StoredRole::User, "\n");
         let stored = [message(StoredRole::User, "hi"), blank, half, result("c1", "x"), nothing];
         assert_eq!(sketch(&stored), ["u:hi", "a:so far[]"]);
-        let states = model_messages(&stored);
+        let states = model_messages(&stored, Earlier::Whole);
         assert!(states.iter().all(|m| !matches!(m, ModelMessage::Assistant { provider_state: Some(_), .. })));
     }
 
@@ -169,7 +241,7 @@ mod tests {
     fn huge_result_is_cut_between_characters() {
         let text = format!("x{}", "é".repeat(700_000));
         let stored = [asks("", &[("c1", "{}")]), result("c1", &text)];
-        let messages = model_messages(&stored);
+        let messages = model_messages(&stored, Earlier::Whole);
         let Some(ModelMessage::Tool { content, .. }) = messages.get(1) else { panic!("no result") };
         assert!(content.contains("the first 262015 of 1400001 bytes"), "{}", &content[262_000..]);
         assert!(content.len() <= result::MAX_BYTES);
@@ -183,5 +255,63 @@ mod tests {
             sketch(&[asks("", &[("c1", "{}")]), failed])[1],
             "t:c1=The tool failed and did not say why.!"
         );
+    }
+
+    #[test]
+    fn no_two_calls_share_an_id() {
+        let stored = [
+            message(StoredRole::User, "hi"),
+            asks("", &[("c", "{}"), ("c", "{}"), ("", "{}")]),
+            result("c", "one"),
+            result("c", "two"),
+            asks("", &[("c", "{}"), ("c-2", "{}")]),
+            result("c", "three"),
+        ];
+        let sketch = sketch(&stored);
+        assert_eq!(
+            sketch[1..5],
+            ["a:[c {},c-2 {},call {}]", "t:c=one", "t:c-2=two", "t:call=cancelled by the user!"]
+        );
+        assert_eq!(sketch[5..], ["a:[c-3 {},c-2-2 {}]", "t:c-3=three", "t:c-2-2=cancelled by the user!"]);
+    }
+
+    #[test]
+    fn earlier_turns_in_short() {
+        let long = "é".repeat(50_000);
+        let arguments = format!("{{\"q\":\"{long}\"}}");
+        let mut stored = vec![
+            message(StoredRole::User, &long),
+            asks(&long, &[("c1", &arguments)]),
+            result("c1", &long),
+            message(StoredRole::User, "just the first line"),
+            asks("", &[("c2", &arguments)]),
+            result("c2", &long),
+        ];
+        let size = |stored: &[StoredMessage], earlier| {
+            let size = |m: &ModelMessage| match m {
+                ModelMessage::User(text) => text.len(),
+                ModelMessage::Assistant { text, calls, .. } => {
+                    text.len() + calls.iter().map(|c| c.arguments.len()).sum::<usize>()
+                }
+                ModelMessage::Tool { content, .. } => content.len(),
+            };
+            model_messages(stored, earlier).iter().map(size).sum::<usize>()
+        };
+        let mut earlier = Some(Earlier::Whole);
+        let mut last = usize::MAX;
+        while let Some(now) = earlier {
+            let messages = model_messages(&stored, now);
+            assert!(messages.iter().any(|m| *m == ModelMessage::User("just the first line".into())));
+            let kept = messages
+                .iter()
+                .filter(|m| matches!(m, ModelMessage::Tool { content, .. } if *content == long));
+            assert!(kept.count() >= 1, "this turn is whole");
+            assert!(size(&stored, now) < last, "{now:?}");
+            last = size(&stored, now);
+            earlier = now.less();
+        }
+        stored.truncate(4);
+        assert_eq!(size(&stored, Earlier::None), "just the first line".len());
+        assert!(size(&stored, Earlier::Short) < 8_000);
     }
 }

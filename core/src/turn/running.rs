@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::agui::{Body, Event, PROTOCOL_VERSION, RunAgentInput, TokenUsage};
-use crate::event::{Bound, BoundReason};
+use crate::event::{Bound, BoundReason, Reason};
 use crate::json::{Object, Value};
 use crate::object;
 use crate::passthrough::Passthrough;
@@ -16,6 +16,7 @@ use super::accept::{Accepted, accept};
 use super::answer::Answer;
 use super::calls::CallIds;
 use super::conversation::turn_of;
+use super::history::Earlier;
 use super::step::Step;
 use super::toolset::{self, Toolset};
 use super::{
@@ -36,6 +37,10 @@ pub(super) struct Run {
     pub(super) offered: Vec<ModelTool>,
     /// The conversation as it is stored.
     pub(super) messages: Vec<StoredMessage>,
+    /// How much of the turns before this one the model gets.
+    earlier: Earlier,
+    /// Readers know that it gets less.
+    warned: bool,
     call_ids: CallIds,
     pub(super) ids: Box<dyn NextId + Send>,
     pub(super) patterns: Box<dyn Pattern + Send>,
@@ -83,6 +88,8 @@ impl Run {
             tools,
             passthrough,
             offered: Vec::new(),
+            earlier: Earlier::default(),
+            warned: false,
             call_ids: CallIds::of(&stored),
             messages: stored,
             ids,
@@ -131,6 +138,10 @@ impl Run {
                 self.add_usage(usage);
                 self.finish_answer(answer, usage, now);
             }
+            ModelEvent::Failed(failure)
+                if failure.reason == Reason::ContextTooLong
+                    && answer.is_untold()
+                    && self.ask_for_less(now) => {}
             ModelEvent::Failed(failure) => self.model_failed(&answer, failure, now),
             piece => {
                 let bodies = answer.take(piece, &mut self.call_ids, &mut *self.ids, &self.tools);
@@ -165,8 +176,7 @@ impl Run {
         };
         self.emit(body, mindset, now);
         for message in warnings {
-            let value = Value::Object(object! { "message": message });
-            self.emit(Body::Custom { name: "mindset.warning".to_owned(), value }, Object::new(), now);
+            self.warn(message, now);
         }
         self.store(new);
         self.next_step(now);
@@ -180,14 +190,42 @@ impl Run {
         if now >= self.deadline {
             return self.end_at(self.too_long(), now);
         }
+        self.ask();
+    }
+
+    fn ask(&mut self) {
         self.offered = self.tools.offer(&self.passthrough);
         self.state = State::Model(Answer::new(self.ids.next_id()));
         self.output(Output::CallModel(ModelRequest {
             model: self.agent.model.clone(),
             system: self.system.clone(),
-            messages: history::model_messages(&self.messages),
+            messages: history::model_messages(&self.messages, self.earlier),
             tools: self.offered.clone(),
         }));
+    }
+
+    /// Asks again with less of the turns before this one, if that is less at all.
+    fn ask_for_less(&mut self, now: Millis) -> bool {
+        let before = history::model_messages(&self.messages, self.earlier);
+        while let Some(less) = self.earlier.less() {
+            self.earlier = less;
+            if history::model_messages(&self.messages, less) == before {
+                continue;
+            }
+            if !std::mem::replace(&mut self.warned, true) {
+                let message = "The conversation no longer fits the model. Earlier messages and results were \
+                               shortened for it, so it may have forgotten some.";
+                self.warn(message.to_owned(), now);
+            }
+            self.ask();
+            return true;
+        }
+        false
+    }
+
+    fn warn(&mut self, message: String, now: Millis) {
+        let value = Value::Object(object! { "message": message });
+        self.emit(Body::Custom { name: "mindset.warning".to_owned(), value }, Object::new(), now);
     }
 
     fn too_long(&self) -> Bound {

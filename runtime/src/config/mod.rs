@@ -3,6 +3,7 @@
 //! Reading finds all faults at once, each with its place, what is wrong and the
 //! remedy. Values from the environment win over the file.
 
+mod bounds;
 mod contexts;
 mod env;
 mod log;

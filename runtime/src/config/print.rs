@@ -105,11 +105,7 @@ fn agent(a: &Agent) -> Table {
     if !a.mcp_servers.is_empty() {
         t.insert("mcp_servers".into(), texts(a.mcp_servers.iter().cloned()));
     }
-    let mut bounds = Table::new();
-    bounds.insert("steps".into(), integer(a.bounds.steps));
-    put(&mut bounds, "deadline", print_duration(std::time::Duration::from_millis(a.bounds.deadline)));
-    bounds.insert("repetition".into(), integer(a.bounds.repetition));
-    t.insert("bounds".into(), Value::Table(bounds));
+    t.insert("bounds".into(), Value::Table(super::bounds::print(&a.bounds)));
     t
 }
 
@@ -141,7 +137,7 @@ pub(super) fn put(table: &mut Table, key: &str, text: impl Into<String>) {
     table.insert(key.into(), Value::String(text.into()));
 }
 
-fn integer(n: u64) -> Value {
+pub(super) fn integer(n: u64) -> Value {
     Value::Integer(i64::try_from(n).unwrap_or(i64::MAX))
 }
 

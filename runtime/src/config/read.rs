@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mindset_core::turn::Bounds;
 use toml::Table;
 
 use super::env::{Environment, overlay};
@@ -274,26 +273,6 @@ impl<'a> Reader<'a> {
             model,
             bounds,
         }
-    }
-
-    fn bounds(&mut self, node: &Node<'_>) -> Bounds {
-        self.known(node, &["steps", "deadline", "repetition"]);
-        let default = Bounds::default();
-        let deadline = self.duration(node, "deadline", Duration::from_millis(default.deadline));
-        let bounds = Bounds {
-            steps: self.number(node, "steps").unwrap_or(default.steps),
-            deadline: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
-            repetition: self.number(node, "repetition").unwrap_or(default.repetition),
-            ..default
-        };
-        for (key, value) in
-            [("steps", bounds.steps), ("deadline", bounds.deadline), ("repetition", bounds.repetition)]
-        {
-            if value == 0 {
-                self.fault(&node.path(key), "a limit of nothing lets no turn run", "take at least 1");
-            }
-        }
-        bounds
     }
 
     pub(super) fn uid(&mut self, node: &Node<'_>) -> String {

@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A value that may be text because it comes from the environment.
-    fn environment_text<'v>(&self, path: &str, value: &'v Value) -> Option<&'v str> {
+    pub(super) fn environment_text<'v>(&self, path: &str, value: &'v Value) -> Option<&'v str> {
         self.sources.contains_key(path).then(|| value.as_str())?
     }
 

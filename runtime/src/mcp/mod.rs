@@ -17,6 +17,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod widget;
 mod wire;
 
 use std::collections::{BTreeMap, HashMap};
@@ -25,7 +26,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use mindset_core::json::Value;
+use mindset_core::event::Widget;
+use mindset_core::json::{self, Value};
 use mindset_core::turn::{ToolOutcome, ToolRequest};
 use reqwest::header::{HeaderName, HeaderValue};
 
@@ -265,6 +267,13 @@ fn failed(fault: RequestFault) -> ToolOutcome {
 fn masked(outcome: ToolOutcome, mask: &Mask) -> ToolOutcome {
     match outcome {
         ToolOutcome::Done { content, sources, widgets } => {
+            let shown = |widget: Widget| Widget {
+                kind: widget.kind,
+                summary: mask.apply(widget.summary),
+                // Masking leaves strings strings, so what was JSON stays JSON.
+                doc: json::parse(&mask.apply(widget.doc.text())).unwrap_or_default(),
+            };
+            let widgets = widgets.into_iter().map(shown).collect();
             ToolOutcome::Done { content: mask.apply(content), sources, widgets }
         }
         ToolOutcome::Failed(text) => ToolOutcome::Failed(mask.apply(text)),

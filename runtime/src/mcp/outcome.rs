@@ -3,6 +3,7 @@
 use mindset_core::json::Value;
 use mindset_core::turn::ToolOutcome;
 
+use super::widget::{told, widget};
 use super::wire::bounded;
 
 const NOTHING: &str = "The tool returned nothing.";
@@ -25,11 +26,16 @@ pub(super) fn outcome(result: &Value) -> ToolOutcome {
     if members.get("task").is_some_and(Value::is_object) && members.get("content").is_none() {
         return background();
     }
+    let failed = members.get("isError").and_then(Value::as_bool) == Some(true);
     let blocks = members.get("content").and_then(Value::as_array).unwrap_or_default();
+    // Of a call that failed people get the error and nothing else.
+    let shown = |block: &Value| widget(block).filter(|_| !failed);
+    let widgets: Vec<_> = blocks.iter().filter_map(shown).collect();
+    let text = |b: &Value| shown(b).map_or_else(|| block(b), |widget| told(&widget));
     let mut content =
-        blocks.iter().map(block).filter(|t| !t.trim().is_empty()).collect::<Vec<_>>().join("\n\n");
+        blocks.iter().map(text).filter(|t| !t.trim().is_empty()).collect::<Vec<_>>().join("\n\n");
     // Notes of what cannot be shown are no data.
-    if !blocks.iter().any(has_text)
+    if !blocks.iter().any(|block| shown(block).is_none() && has_text(block))
         && let Some(structured) = members.get("structuredContent").filter(|s| !s.is_null())
     {
         if !content.is_empty() {
@@ -37,14 +43,11 @@ pub(super) fn outcome(result: &Value) -> ToolOutcome {
         }
         content.push_str(&structured.text());
     }
-    let failed = members.get("isError").and_then(Value::as_bool) == Some(true);
     match (failed, content.is_empty()) {
         (true, true) => ToolOutcome::Failed(BARE_FAILURE.into()),
         (true, false) => ToolOutcome::Failed(content),
-        (false, true) => {
-            ToolOutcome::Done { content: NOTHING.into(), sources: Vec::new(), widgets: Vec::new() }
-        }
-        (false, false) => ToolOutcome::Done { content, sources: Vec::new(), widgets: Vec::new() },
+        (false, true) => ToolOutcome::Done { content: NOTHING.into(), sources: Vec::new(), widgets },
+        (false, false) => ToolOutcome::Done { content, sources: Vec::new(), widgets },
     }
 }
 
@@ -204,6 +207,30 @@ mod tests {
         ] {
             assert_eq!(outcome(&parse(result).unwrap()), expected, "{result}");
         }
+    }
+
+    #[test]
+    fn widgets_are_shown_and_the_model_is_told_of_them() {
+        let resource = r#"{"type":"resource","resource":{"uri":"ui://1","mimeType":"application/vnd.mindset.widget+json","text":"{\"kind\":\"chart\",\"doc\":[1],\"summary\":\"One bar.\"}"}}"#;
+        let text = r#"{"type":"text","text":"Drawn."}"#;
+        for (rest, expected) in [
+            (format!(r#"{{"content":[{text},{resource}]}}"#), "Drawn.\n\n[shown to the person] One bar."),
+            (format!(r#"{{"content":[{resource}]}}"#), "[shown to the person] One bar."),
+            (
+                format!(r#"{{"content":[{resource}],"structuredContent":{{"n":1}}}}"#),
+                "[shown to the person] One bar.\n\n{\"n\":1}",
+            ),
+        ] {
+            let ToolOutcome::Done { content, widgets, .. } = outcome(&parse(&rest).unwrap()) else {
+                panic!()
+            };
+            assert_eq!((content.as_str(), widgets.len()), (expected, 1));
+            assert_eq!(widgets[0].kind, "chart");
+        }
+        let failed = format!(r#"{{"content":[{resource}],"isError":true}}"#);
+        assert!(
+            matches!(outcome(&parse(&failed).unwrap()), ToolOutcome::Failed(text) if text.contains("One bar."))
+        );
     }
 
     #[test]
