@@ -69,6 +69,10 @@ fn status(status: &str, body: &str) -> String {
     )
 }
 
+fn untyped(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{body}")
+}
+
 /// The program itself, so that its log can be read. Ends with the value.
 struct Program {
     child: std::process::Child,
@@ -232,6 +236,14 @@ async fn refusals_of_the_provider() {
         (status("302 Found", ""), "model_error", false),
         (status("200 OK", "{\"choices\":[]}"), "model_error", false),
         (status("200 OK", "{\"error\":{\"message\":\"capacity\"}}"), "model_error", true),
+        (status("200 OK", "{\"error\":{\"message\":\"bad\",\"code\":400}}"), "model_error", false),
+        (status("200 OK", "[{\"error\":{\"code\":429}}]"), "rate_limited", true),
+        (status("413 Payload Too Large", ""), "context_too_long", false),
+        // A body that says nothing of its type, or the wrong thing.
+        (untyped("{\"error\":{\"message\":\"slow down\",\"code\":429}}"), "rate_limited", true),
+        (stream("\n {\"object\":\"error\",\"message\":\"bad\",\"code\":400}"), "model_error", false),
+        (untyped("<html>Bad gateway</html>"), "model_error", false),
+        (untyped(""), "interrupted", true),
     ] {
         for provider in ["openai", "anthropic"] {
             let seen = run(provider, &answer).await;

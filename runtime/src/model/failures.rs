@@ -104,15 +104,15 @@ impl Failures {
 
     /// An error object of a provider, from a body or from inside a stream.
     pub(super) fn of_error(&self, error: &Value, status: Option<u16>) -> ModelFailure {
-        let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or("");
-        let words = error.as_str().unwrap_or_else(|| text("message"));
-        let number = error.get("code").and_then(Value::as_u64).map(|n| n.to_string());
+        let text = |key: &str| error.str(key).unwrap_or("");
+        let words = ["message", "detail"].into_iter().find_map(|key| error.str(key));
+        let words = error.as_str().or(words).unwrap_or("");
+        let number = |key: &str| error.get(key).and_then(Value::as_u64).map(|n| n.to_string());
+        let number = number("code").or_else(|| number("status"));
         let code = number.unwrap_or_else(|| text("code").to_owned());
         let numeric = code.parse::<u16>().ok().filter(|n| (400..600).contains(n));
         let status = status.or(numeric).or_else(|| status_of(text("type"), &code));
-        let too_long = code == "context_length_exceeded"
-            || words.contains("maximum context length")
-            || words.contains("prompt is too long");
+        let too_long = is_too_long(&code, text("type"), words) || status == Some(413);
         let shown = [code.as_str(), text("type")].into_iter().find(|c| self.is_identifier(c)).unwrap_or("");
         let (reason, what, next, retryable, advice) = kind(if too_long { Some(0) } else { status });
         self.log(shown, words, advice);
@@ -166,7 +166,7 @@ fn kind(status: Option<u16>) -> (Reason, &'static str, &'static str, bool, &'sta
         Some(0) => (
             Reason::ContextTooLong,
             "The conversation no longer fits the model",
-            "Start a new one.",
+            "Ask for less at once, or start a new one.",
             false,
             "refused a conversation that is too long",
         ),
@@ -210,16 +210,66 @@ fn failure(reason: Reason, message: &str, retryable: bool) -> ModelFailure {
 }
 
 fn status_of(kind: &str, code: &str) -> Option<u16> {
-    let known = |word: &str| match word {
-        "invalid_request_error" | "invalid_request" => Some(400),
+    let known = |word: &str| match word.to_ascii_lowercase().as_str() {
+        "invalid_request_error" | "invalid_request" | "bad_request" | "badrequesterror" => Some(400),
         "authentication_error" | "permission_error" | "invalid_api_key" => Some(401),
-        "not_found_error" | "model_not_found" => Some(404),
-        "rate_limit_error" | "rate_limit_exceeded" | "insufficient_quota" => Some(429),
-        "server_error" | "api_error" | "internal_error" => Some(500),
-        "overloaded_error" | "timeout_error" => Some(529),
+        "not_found_error" | "model_not_found" | "notfounderror" => Some(404),
+        "request_too_large" => Some(413),
+        "rate_limit_error"
+        | "rate_limit_exceeded"
+        | "rate_limited"
+        | "insufficient_quota"
+        | "too_many_requests"
+        | "resource_exhausted" => Some(429),
+        "server_error" | "api_error" | "internal_error" | "internalservererror" => Some(500),
+        "overloaded_error" | "overloaded" | "timeout_error" | "service_unavailable" | "unavailable" => {
+            Some(529)
+        }
         _ => None,
     };
     known(code).or_else(|| known(kind))
+}
+
+/// Whether a provider says that the request has more than the model can take in. Each
+/// says it in its own words.
+fn is_too_long(code: &str, kind: &str, words: &str) -> bool {
+    const CODES: [&str; 2] = ["context_length_exceeded", "exceed_context_size_error"];
+    const WORDS: [&str; 8] = [
+        "maximum context length",
+        "prompt is too long",
+        "input is too long",
+        "exceed context limit",
+        "exceeds the available context size",
+        "exceeds the maximum number of tokens",
+        "context window",
+        "too many tokens",
+    ];
+    let words = words.to_lowercase();
+    CODES.contains(&code) || CODES.contains(&kind) || WORDS.iter().any(|part| words.contains(part))
+}
+
+/// The error that an event of a stream is or has. `answers` says that it has a piece of
+/// the answer, too.
+pub(super) fn error_in<'a>(event: &str, value: &'a Value, answers: bool) -> Option<&'a Value> {
+    let value = value.as_array().and_then(<[Value]>::first).unwrap_or(value);
+    let listed = value.get("errors").and_then(Value::as_array).and_then(<[Value]>::first);
+    if let Some(error) = value.get("error").or(listed).filter(|e| is_error(e)) {
+        return Some(error);
+    }
+    let called = ["object", "type"].iter().any(|key| value.str(key) == Some("error"));
+    let worded = ["message", "detail"].iter().any(|key| value.str(key).is_some());
+    let plain = matches!(event, "message" | "");
+    (event == "error" || called || worded && plain && !answers).then_some(value)
+}
+
+/// Whether the member `error` reports one: some send it empty with every event.
+pub(super) fn is_error(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => true,
+    }
 }
 
 #[cfg(test)]

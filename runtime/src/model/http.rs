@@ -16,7 +16,7 @@ use mindset_core::sse;
 use mindset_core::turn::{ModelEvent, ModelFailure, ModelRequest};
 
 use super::Answer;
-use super::failures::{Failures, private_texts};
+use super::failures::{Failures, error_in, private_texts};
 use crate::config::{ModelConfig, Secret};
 
 /// The largest event of a provider's stream, in bytes.
@@ -35,6 +35,12 @@ pub(super) trait Decode: Send + Sync {
 
     /// The stream has ended.
     fn finish(&mut self, out: &mut Vec<ModelEvent>);
+}
+
+/// Whether `data` only keeps the line open: nothing, or a comment that went astray.
+pub(super) fn is_keep_alive(data: &str) -> bool {
+    const WORDS: [&str; 5] = ["ping", "[ping]", "keep-alive", "keepalive", "heartbeat"];
+    data.is_empty() || data.starts_with(':') || WORDS.iter().any(|word| data.eq_ignore_ascii_case(word))
 }
 
 /// A provider's bytes to events, split anywhere.
@@ -166,6 +172,7 @@ impl Endpoint {
             queue: VecDeque::new(),
             failures: Arc::clone(failures),
             idle: self.idle,
+            begun: false,
         };
         stream::unfold(exchange, |mut exchange| async move { Some((exchange.next().await?, exchange)) })
             .boxed()
@@ -184,6 +191,8 @@ struct Exchange<D> {
     queue: VecDeque<ModelEvent>,
     failures: Arc<Failures>,
     idle: Duration,
+    /// The body has begun, and as an event stream does.
+    begun: bool,
 }
 
 impl<D: Decode> Exchange<D> {
@@ -214,22 +223,34 @@ impl<D: Decode> Exchange<D> {
         let kind =
             response.headers().get("content-type").and_then(|v| v.to_str().ok()).unwrap_or("").to_owned();
         if !response.status().is_success() {
-            let body = self.error_body(response).await;
+            let body = self.error_body(Vec::new(), response).await;
             return self.fail(self.failures.of_answer(status, &body));
         }
         if kind.starts_with("text/html") || kind.starts_with("application/json") {
-            let body = self.error_body(response).await;
-            if json::parse(&body).is_ok_and(|v| v.get("error").is_some()) {
-                return self.fail(self.failures.of_answer(500, &body));
-            }
-            return self.fail(self.failures.no_stream());
+            return self.no_stream(Vec::new(), response).await;
         }
         self.step = Step::Read(response);
+    }
+
+    /// A good status and yet no stream: an error, or something else altogether.
+    async fn no_stream(&mut self, start: Vec<u8>, response: reqwest::Response) {
+        let body = json::parse(&self.error_body(start, response).await).unwrap_or_default();
+        let failure = match error_in("", &body, body.get("choices").is_some()) {
+            Some(error) => self.failures.of_error(error, None),
+            None => self.failures.no_stream(),
+        };
+        self.fail(failure);
     }
 
     async fn read(&mut self, mut response: reqwest::Response) {
         match tokio::time::timeout(self.idle, response.chunk()).await {
             Ok(Ok(Some(bytes))) => {
+                let first = bytes.iter().find(|b| !b.is_ascii_whitespace()).filter(|_| !self.begun);
+                self.begun |= first.is_some();
+                // No line of an event stream begins like JSON or a page.
+                if matches!(first, Some(b'{' | b'[' | b'<')) {
+                    return self.no_stream(bytes.to_vec(), response).await;
+                }
                 self.queue.extend(self.reading.push(&bytes));
                 self.step = Step::Read(response);
             }
@@ -239,8 +260,8 @@ impl<D: Decode> Exchange<D> {
         }
     }
 
-    async fn error_body(&self, mut response: reqwest::Response) -> String {
-        let mut body = Vec::new();
+    async fn error_body(&self, start: Vec<u8>, mut response: reqwest::Response) -> String {
+        let mut body = start;
         while body.len() < MAX_ERROR {
             match tokio::time::timeout(self.idle, response.chunk()).await {
                 Ok(Ok(Some(bytes))) => body.extend_from_slice(&bytes),

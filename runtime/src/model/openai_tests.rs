@@ -2,11 +2,13 @@
 //! protocol (calls without index or id, errors inside a 200, streams that end), each cut at
 //! every position, and the body that goes out.
 
+use std::sync::Arc;
+
 use super::*;
 use mindset_core::event::Reason;
 use mindset_core::json;
 use mindset_core::passthrough::VisibleSchema;
-use mindset_core::turn::{ModelCall, ModelTool};
+use mindset_core::turn::{ModelCall, ModelEvent, ModelTool};
 
 use super::super::http::{MAX_EVENT, Reading};
 use crate::config::{Provider, Secret};
@@ -301,4 +303,263 @@ fn the_body() {
             r#""tools":[{"type":"function","function":{"name":"t","description":"d","parameters":{"type":"object","properties":{}}}}]}"#
         )
     );
+}
+
+/// A piece of a call: `index`, `id` and `name` as JSON, left out where empty; arguments as text.
+fn piece(index: &str, id: &str, name: &str, arguments: &str) -> String {
+    let member = |key: &str, value: &str| match value {
+        "" => String::new(),
+        value => format!("\"{key}\":{value},"),
+    };
+    let arguments = Value::from(arguments).to_string();
+    delta(&format!(
+        "{{\"tool_calls\":[{{{}{}\"function\":{{{}\"arguments\":{arguments}}}}}]}}",
+        member("index", index),
+        member("id", id),
+        member("name", name),
+    ))
+}
+
+/// The calls of these pieces, `index id name arguments` each.
+fn calls_of(pieces: &[[&str; 4]]) -> Vec<String> {
+    let chunks: Vec<_> = pieces.iter().map(|[i, id, name, a]| piece(i, id, name, a)).collect();
+    let mut chunks: Vec<_> = chunks.iter().map(String::as_str).collect();
+    chunks.push("[DONE]");
+    let seen = read(&data(&chunks));
+    assert_eq!(seen.end, "end");
+    seen.calls
+}
+
+#[test]
+fn calls_are_told_apart_whatever_their_indexes_and_ids_say() {
+    let two = ["a f({\"n\":1})", "b f({\"n\":2})"];
+    let first = r#"{"n":"#;
+    for (what, pieces, expected) in [
+        (
+            "interleaved by index",
+            vec![
+                ["0", r#""a""#, r#""f""#, first],
+                ["1", r#""b""#, r#""f""#, first],
+                ["0", "", "", "1}"],
+                ["1", "", "", "2}"],
+            ],
+            two.to_vec(),
+        ),
+        (
+            "interleaved by id, one index",
+            vec![
+                ["0", r#""a""#, r#""f""#, first],
+                ["0", r#""b""#, r#""f""#, first],
+                ["0", r#""a""#, "", "1}"],
+                ["0", r#""b""#, "", "2}"],
+            ],
+            two.to_vec(),
+        ),
+        (
+            "no index",
+            vec![
+                ["", r#""a""#, r#""f""#, first],
+                ["", "", "", "1}"],
+                ["", r#""b""#, r#""f""#, first],
+                ["", "", "", "2}"],
+            ],
+            two.to_vec(),
+        ),
+        (
+            "index null, then another in every piece",
+            vec![["null", r#""a""#, r#""f""#, first], ["7", "", "", "1"], ["9", "", "", "}"]],
+            vec!["a f({\"n\":1})"],
+        ),
+        (
+            "one id for all, right indexes",
+            vec![["0", r#""a""#, r#""f""#, "{\"n\":1}"], ["1", r#""a""#, r#""f""#, "{\"n\":2}"]],
+            vec!["a f({\"n\":1})", "a f({\"n\":2})"],
+        ),
+        (
+            "one id and one index for all",
+            vec![["0", r#""a""#, r#""f""#, "{\"n\":1}"], ["0", r#""a""#, r#""f""#, "{\"n\":2}"]],
+            vec!["a f({\"n\":1})", "a f({\"n\":2})"],
+        ),
+        (
+            "no id, one index, whole calls of one name",
+            vec![["0", "", r#""f""#, "{\"n\":1}"], ["0", r#""""#, r#""f""#, "{\"n\":2}"]],
+            vec!["- f({\"n\":1})", "- f({\"n\":2})"],
+        ),
+        (
+            "another id with every piece",
+            vec![["0", r#""a""#, r#""f""#, first], ["0", r#""x""#, "", "1"], ["0", r#""y""#, r#""""#, "}"]],
+            vec!["a f({\"n\":1})"],
+        ),
+        (
+            "an id that comes late",
+            vec![["0", "", r#""f""#, ""], ["0", r#""a""#, "", first], ["0", r#""a""#, "", "1}"]],
+            vec!["- f({\"n\":1})"],
+        ),
+        (
+            "the name in every piece, and no id and index",
+            vec![["", "", r#""f""#, first], ["", "", r#""f""#, "1}"], ["", "", r#""g""#, "{}"]],
+            vec!["- f({\"n\":1})", "- g({})"],
+        ),
+        (
+            "the name last",
+            vec![["0", r#""a""#, "", first], ["0", r#""a""#, r#""f""#, "1}"]],
+            vec!["a f({\"n\":1})"],
+        ),
+        ("never a name", vec![["0", r#""a""#, "", "{}"]], vec!["a ({})"]),
+        (
+            "ids that are no text",
+            vec![["0", "7", r#""f""#, "{}"], ["1", "null", r#""g""#, "{}"]],
+            vec!["- f({})", "- g({})"],
+        ),
+        (
+            "two tools, one index, no id",
+            vec![["0", "", r#""f""#, ""], ["0", "", r#""g""#, "{}"]],
+            vec!["- f()", "- g({})"],
+        ),
+    ] {
+        assert_eq!(calls_of(&pieces), expected, "{what}");
+    }
+}
+
+#[test]
+fn the_older_protocols_call_is_one_too() {
+    let seen = read(&data(&[
+        &delta(r#"{"content":null,"function_call":{"name":"find","arguments":"{\"n\""}}"#),
+        &delta(r#"{"function_call":{"arguments":":1}"}}"#),
+        &finish(r#""function_call""#),
+    ]));
+    assert_eq!((seen.calls, seen.end.as_str()), (vec![r#"- find({"n":1})"#.to_owned()], "end"));
+}
+
+#[test]
+fn a_whole_message_instead_of_pieces() {
+    let message = r#"{"choices":[{"message":{"role":"assistant","content":"Hi","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"stop"}]}"#;
+    let seen = read(&data(&[message]));
+    assert_eq!((seen.text.as_str(), seen.calls.len(), seen.end.as_str()), ("Hi", 1, "end"));
+    // Behind its pieces it says nothing new.
+    let seen = read(&data(&[&delta(r#"{"content":"Hi"}"#), message]));
+    assert_eq!((seen.text.as_str(), seen.calls.len()), ("Hi", 0));
+    let refused = read(&data(&[&delta(r#"{"content":null,"refusal":"I will not."}"#), "[DONE]"]));
+    assert_eq!(refused.text, "I will not.");
+}
+
+#[test]
+fn a_call_that_the_limit_cut_off_runs_with_nothing_never() {
+    for (arguments, reason, expected) in [
+        ("", "length", "c f({)"),
+        ("{\"a\":", "length", "c f({\"a\":)"),
+        ("{}", "length", "c f({})"),
+        ("", "stop", "c f()"),
+    ] {
+        let call = piece("0", r#""c""#, r#""f""#, arguments);
+        let seen = read(&data(&[&call, &finish(&format!("\"{reason}\"")), "[DONE]"]));
+        assert_eq!((seen.calls, seen.end.as_str()), (vec![expected.to_owned()], "end"));
+    }
+    let text = read(&data(&[&delta(r#"{"content":"So"}"#), &finish(r#""length""#)]));
+    assert_eq!((text.text.as_str(), text.end.as_str()), ("So", "end"));
+}
+
+#[test]
+fn errors_in_every_shape() {
+    for (error, retryable, words) in [
+        (r#"{"object":"error","message":"bad","type":"BadRequestError","code":400}"#, false, "(400)"),
+        (r#"{"detail":"Internal error"}"#, true, "reported an error"),
+        (r#"{"message":"Service is down"}"#, true, "reported an error"),
+        (r#"{"errors":[{"message":"slow","code":429}]}"#, true, "(429)"),
+        (r#"[{"error":{"code":503,"status":"UNAVAILABLE"}}]"#, true, "(503)"),
+        (r#"{"choices":[{"delta":{},"error":{"code":502,"message":"upstream"}}]}"#, true, "(502)"),
+        (r#"{"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#, true, "reported an error"),
+        (r#"{"error":{"status":429}}"#, true, "(429)"),
+        (r#"{"error":true}"#, true, "reported an error"),
+        (r#"{"type":"error","message":"no"}"#, true, "reported an error"),
+        (r#"{"error":{"message":"Input is too long for requested model."}}"#, false, "no longer fits"),
+        (r#"{"error":{"type":"exceed_context_size_error","code":400}}"#, false, "no longer fits"),
+    ] {
+        let call = piece("0", r#""c""#, r#""delete_rows""#, "{\"ids\":[1,2");
+        let seen = read(&data(&[&delta(r#"{"content":"So"}"#), &call, error, "[DONE]"]));
+        assert_eq!(seen.text, "So");
+        assert!(
+            seen.end.contains(&format!(" {retryable} ")) && seen.end.contains(words),
+            "{error}: {}",
+            seen.end
+        );
+    }
+    for event in ["event: error\ndata: {\"message\":\"no\"}\n\n", "event: error\ndata: plain\n\n"] {
+        assert!(read(event).end.contains("true"), "{event}");
+    }
+    // These are none.
+    for none in [
+        r#"{"error":null,"choices":[]}"#,
+        r#"{"error":"","choices":[]}"#,
+        r#"{"error":{},"choices":[]}"#,
+        r#"{"error":false}"#,
+        "null",
+        "[]",
+        "{}",
+        "3",
+    ] {
+        let seen = read(&data(&[none, &delta(r#"{"content":"ok"}"#), "[DONE]"]));
+        assert_eq!((seen.text.as_str(), seen.end.as_str()), ("ok", "end"), "{none}");
+    }
+}
+
+#[test]
+fn keep_alives_of_every_kind() {
+    for alive in [
+        "data: ping",
+        "data: [PING]",
+        "data: keep-alive",
+        "event: x\ndata: what",
+        "data:  \t",
+        "event: ping",
+        ":",
+    ] {
+        let stream = format!(
+            "{alive}\n\n{}{alive}\r\n\r\n{}",
+            data(&[&delta(r#"{"content":"ok"}"#)]),
+            data(&["[DONE]"])
+        );
+        let seen = read(&stream);
+        assert_eq!((seen.text.as_str(), seen.end.as_str()), ("ok", "end"), "{alive}");
+    }
+}
+
+#[test]
+fn what_providers_want_back_with_calls_goes_back() {
+    let seen = read(&data(&[
+        &delta(
+            r#"{"reasoning":"Hm. ","reasoning_details":[{"type":"reasoning.text","text":"Hm. ","index":0}]}"#,
+        ),
+        &delta(
+            r#"{"reasoning_details":[{"type":"reasoning.text","text":"So.","signature":"s1","index":0}]}"#,
+        ),
+        &delta(r#"{"reasoning_details":[{"type":"reasoning.encrypted","data":"e1","index":1}]}"#),
+        &delta(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}"#),
+        &delta(
+            r#"{"tool_calls":[{"index":1,"id":"b","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"t1"}}}]}"#,
+        ),
+        &finish(r#""tool_calls""#),
+    ]));
+    // As it comes from the store.
+    let state = json::parse(&seen.state.unwrap()).unwrap().as_object().unwrap().clone();
+    let call = |id: &str| ModelCall { id: id.into(), name: "f".into(), arguments: "{}".into() };
+    let said = ModelMessage::Assistant {
+        text: "t".into(),
+        calls: vec![call("a"), call("b")],
+        provider_state: Some(state.clone()),
+    };
+    let sent = message(&said, "api.example").text();
+    for part in [
+        r#""reasoning":"Hm. ""#,
+        r#""reasoning_details":[{"type":"reasoning.text","text":"Hm. So.","index":0,"signature":"s1"},{"type":"reasoning.encrypted","data":"e1","index":1}]"#,
+        r#"{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#,
+        r#"{"id":"b","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"t1"}}}"#,
+    ] {
+        assert!(sent.contains(part), "{part} is not in {sent}");
+    }
+    let elsewhere = message(&said, "other.example").text();
+    assert!(!elsewhere.contains("Hm.") && !elsewhere.contains("t1"), "{elsewhere}");
+    // Without calls nobody wants it.
+    let plain = ModelMessage::Assistant { text: "t".into(), calls: vec![], provider_state: Some(state) };
+    assert_eq!(message(&plain, "api.example").text(), r#"{"role":"assistant","content":"t"}"#);
 }
