@@ -10,7 +10,7 @@ use mindset_core::agui::{Content, Context, Message, Role, RunAgentInput};
 use mindset_core::error::ErrorCode;
 use mindset_core::json::{Value, parse};
 use mindset_core::object;
-use mindset_core::turn::{Conversation, ModelMessage, StoredMessage};
+use mindset_core::turn::{Conversation, ModelMessage, StoredMessage, StoredRole};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -209,4 +209,37 @@ fn context_is_for_this_run_only() {
     assert!(b.stored().iter().all(|m| !m.contains("cart")));
     let next = Bench::start(input("r2", vec![user("u2", "again")]), b.store).unwrap();
     assert_eq!(next.requests[0].system, "Be kind.");
+}
+
+#[test]
+fn a_result_that_comes_after_a_stop_and_the_next_message_is_ignored() {
+    // Two page tools start; the first reports, the person stops, and says something else.
+    let mut conversation = Conversation { id: "c1".into(), messages: open(), ..Conversation::default() };
+    let mut first = StoredMessage::new("t1", "r1", StoredRole::Tool, "done", 0);
+    first.call_id = Some("p1".into());
+    conversation.messages.push(first);
+    let closed = conversation.cancel_open_calls("r1", &mut *ids("x"), 0);
+    assert_eq!(closed.len(), 1);
+    conversation.messages.extend(closed);
+    assert!(conversation.open_calls().is_empty());
+    let mut b =
+        Bench::start(input("r2", vec![user("u2", "what time is it?")]), conversation.messages).unwrap();
+    let results: Vec<_> = b.requests[0]
+        .messages
+        .iter()
+        .filter_map(|m| match m {
+            ModelMessage::Tool { call_id, content, .. } => Some(format!("{call_id} {content}")),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results, ["p1 done", "p2 cancelled by the user"]);
+    b.model([text("Noon."), end()]);
+    // Now the second reports: nothing to run, and nothing changes.
+    let late = refused(input("r3", vec![result("p2", "done, too")]), b.store.clone());
+    assert_eq!(late.0, ErrorCode::Conflict);
+    assert!(late.1.contains("has gone on without these results"), "{}", late.1);
+    // Brought along with a message it is not believed either.
+    let with =
+        Bench::start(input("r3", vec![result("p2", "done, too"), user("u3", "thanks")]), b.store).unwrap();
+    assert!(!with.stored().iter().any(|m| m.contains("done, too")), "{:?}", with.stored());
 }

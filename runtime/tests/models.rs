@@ -22,13 +22,20 @@ struct Fake {
 
 impl Fake {
     async fn start(answer: &str, stall: bool) -> Fake {
+        let answer = answer.to_owned();
+        Fake::answering(move |_| answer.clone(), stall).await
+    }
+
+    /// The same with what it makes of each request.
+    async fn answering(answer: impl Fn(&str) -> String + Send + 'static, stall: bool) -> Fake {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (answer, seen) = (answer.to_owned(), Arc::clone(&requests));
+        let seen = Arc::clone(&requests);
         tokio::spawn(async move {
             while let Ok((mut socket, _)) = listener.accept().await {
                 let request = read_request(&mut socket).await;
+                let answer = answer(&request);
                 seen.lock().unwrap().push(request);
                 socket.write_all(answer.as_bytes()).await.unwrap();
                 if stall {
@@ -45,11 +52,12 @@ impl Fake {
 }
 
 async fn read_request(socket: &mut tokio::net::TcpStream) -> String {
-    let mut seen = String::new();
+    let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     loop {
         let n = socket.read(&mut buffer).await.unwrap();
-        seen.push_str(&String::from_utf8_lossy(&buffer[..n]));
+        bytes.extend_from_slice(&buffer[..n]);
+        let seen = String::from_utf8_lossy(&bytes).into_owned();
         let Some((head, body)) = seen.split_once("\r\n\r\n") else { continue };
         let length = head.lines().find_map(|l| l.strip_prefix("content-length: ")).unwrap_or("0");
         if n == 0 || body.len() >= length.parse().unwrap() {
@@ -282,4 +290,83 @@ async fn silence_and_absence() {
     assert!(message.contains("cannot be reached") && !message.contains("127.0.0.1"), "{message}");
     // The conversation takes the next message.
     assert_eq!(failure(&absent.finish(&token, "r2", "t1", "again").await), ("model_error".into(), true));
+}
+
+#[tokio::test]
+async fn reasoning_goes_back_also_after_a_restart_and_is_never_shown() {
+    const THOUGHT: &str = "They want the balance. I need the ledger tool.";
+    let openai = stream(
+        "data: {\"choices\":[{\"delta\":{\"content\":null,\"reasoning_content\":\"They want the balance. \"}}]}\n\n\
+         data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"I need the ledger tool.\"}}]}\n\n\
+         data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"call_1\",\"function\":{\"name\":\"ledger\",\
+         \"arguments\":\"{}\"}}]}}]}\n\ndata: [DONE]\n\n",
+    );
+    let anthropic = stream(&format!(
+        "data: {{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{{\"type\":\"thinking\",\"thinking\":\"{THOUGHT}\",\
+         \"signature\":\"s1\"}}}}\n\ndata: {{\"type\":\"content_block_start\",\"index\":1,\"content_block\":{{\"type\":\"tool_use\",\
+         \"id\":\"call_1\",\"name\":\"ledger\",\"input\":{{}}}}}}\n\ndata: {{\"type\":\"message_stop\"}}\n\n"
+    ));
+    for (provider, answer, sent) in [
+        ("openai", openai, format!("\"reasoning_content\":\"{THOUGHT}\"")),
+        (
+            "anthropic",
+            anthropic,
+            format!("{{\"type\":\"thinking\",\"thinking\":\"{THOUGHT}\",\"signature\":\"s1\"}}"),
+        ),
+    ] {
+        let fake = Fake::start(&answer, false).await;
+        let folder = Folder::new();
+        let (path, config) = (folder.path("test.db"), config(provider, &fake.address));
+        let server = Server::at(&path, &config, &[]).await;
+        let (token, _) = server.anonymous().await;
+        // Nobody has the tool: the model is told so, until the repetition ends the turn.
+        let events = server.finish(&token, "r1", "t1", "How much is left?").await;
+        assert_eq!(kind(last(&events)), "RUN_FINISHED", "{}", last(&events));
+        assert_eq!(text(&events), "");
+        assert!(fake.request().contains(&sent), "{}", fake.request());
+        server.stop().await;
+
+        let server = Server::at(&path, &config, &[]).await;
+        server.finish(&token, "r2", "t1", "And now?").await;
+        let requests = fake.requests.lock().unwrap().clone();
+        let first = requests.iter().find(|r| r.contains("And now?")).unwrap();
+        assert_eq!(first.matches(&sent).count(), 3, "{first}");
+        let shown = server.conversation(&token, "t1").await.text;
+        assert!(shown.contains("And now?") && !shown.contains("They want"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn one_huge_result_does_not_end_the_conversation() {
+    let call = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"function\":{\"name\":\"look\",\
+                \"arguments\":\"\"}}]}}]}\n\ndata: [DONE]\n\n";
+    let words = "data: {\"choices\":[{\"delta\":{\"content\":\"First line.\"}}]}\n\ndata: [DONE]\n\n";
+    let too_long = "{\"error\":{\"message\":\"prompt has 190000 tokens, limit is 128000\",\
+                    \"code\":\"context_length_exceeded\"}}";
+    let answer = move |request: &str| match request {
+        long if long.len() > 200_000 => status("400 Bad Request", too_long),
+        later if later.contains("\"role\":\"tool\"") => stream(words),
+        _ => stream(call),
+    };
+    let fake = Fake::answering(answer, false).await;
+    let server = server("openai", &fake.address).await;
+    let (token, _) = server.anonymous().await;
+    let run = |run: &str, message: String| {
+        let body = format!(
+            r#"{{"threadId":"t1","runId":"{run}","messages":[{message}],"context":[],"tools":[{{"name":"look","description":"","parameters":{{}}}}]}}"#
+        );
+        server.post("/v1/agents/demo/runs", &body).bearer(&token).open()
+    };
+    let said = |id: &str, text: &str| format!(r#"{{"id":"{id}","role":"user","content":"{text}"}}"#);
+    let events = support::events(run("r1", said("u1", "Read it.")).await).await;
+    assert_eq!(kind(last(&events)), "RUN_FINISHED");
+    let huge = "é".repeat(200_000);
+    let result = format!(r#"{{"id":"m1","role":"tool","toolCallId":"c1","content":"{huge}"}}"#);
+    let events = support::events(run("r2", result).await).await;
+    assert_eq!(failure(&events), ("context_too_long".into(), false));
+    let events = support::events(run("r3", said("u2", "ok, just the first line please")).await).await;
+    assert_eq!((kind(last(&events)), text(&events).as_str()), ("RUN_FINISHED", "First line."));
+    for request in fake.requests.lock().unwrap().iter() {
+        assert!(request.len() < 270_000 && !request.contains('\u{fffd}'), "{}", request.len());
+    }
 }

@@ -17,7 +17,13 @@ pub(super) const COLUMNS: &str =
 pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
     let json_column = |name: &str| -> StoreResult<Option<Value>> {
         let text: Option<String> = row.try_get(name)?;
-        text.map(|t| json::parse(&t).map_err(|e| sqlx::Error::Decode(e.to_string().into()))).transpose()
+        let parsed = text.map(|text| json::parse(&text));
+        // One broken column must not make the conversation unreadable.
+        Ok(parsed.and_then(|parsed| {
+            parsed
+                .inspect_err(|error| tracing::warn!(column = name, %error, "a stored value is no JSON"))
+                .ok()
+        }))
     };
     let status: Option<String> = row.try_get("status")?;
     Ok(StoredMessage {
