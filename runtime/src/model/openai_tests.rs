@@ -330,94 +330,96 @@ fn calls_of(pieces: &[[&str; 4]]) -> Vec<String> {
     seen.calls
 }
 
+const TWO: &[&str] = &["a f({\"n\":1})", "b f({\"n\":2})"];
+const FIRST: &str = r#"{"n":"#;
+
+/// A case in words, the pieces of calls, and the calls they are.
+type Apart = (&'static str, &'static [[&'static str; 4]], &'static [&'static str]);
+
+const APART: &[Apart] = &[
+    (
+        "interleaved by index",
+        &[
+            ["0", r#""a""#, r#""f""#, FIRST],
+            ["1", r#""b""#, r#""f""#, FIRST],
+            ["0", "", "", "1}"],
+            ["1", "", "", "2}"],
+        ],
+        TWO,
+    ),
+    (
+        "interleaved by id, one index",
+        &[
+            ["0", r#""a""#, r#""f""#, FIRST],
+            ["0", r#""b""#, r#""f""#, FIRST],
+            ["0", r#""a""#, "", "1}"],
+            ["0", r#""b""#, "", "2}"],
+        ],
+        TWO,
+    ),
+    (
+        "no index",
+        &[
+            ["", r#""a""#, r#""f""#, FIRST],
+            ["", "", "", "1}"],
+            ["", r#""b""#, r#""f""#, FIRST],
+            ["", "", "", "2}"],
+        ],
+        TWO,
+    ),
+    (
+        "index null, then another in every piece",
+        &[["null", r#""a""#, r#""f""#, FIRST], ["7", "", "", "1"], ["9", "", "", "}"]],
+        &["a f({\"n\":1})"],
+    ),
+    (
+        "one id for all, right indexes",
+        &[["0", r#""a""#, r#""f""#, "{\"n\":1}"], ["1", r#""a""#, r#""f""#, "{\"n\":2}"]],
+        &["a f({\"n\":1})", "a f({\"n\":2})"],
+    ),
+    (
+        "one id and one index for all",
+        &[["0", r#""a""#, r#""f""#, "{\"n\":1}"], ["0", r#""a""#, r#""f""#, "{\"n\":2}"]],
+        &["a f({\"n\":1})", "a f({\"n\":2})"],
+    ),
+    (
+        "no id, one index, whole calls of one name",
+        &[["0", "", r#""f""#, "{\"n\":1}"], ["0", r#""""#, r#""f""#, "{\"n\":2}"]],
+        &["- f({\"n\":1})", "- f({\"n\":2})"],
+    ),
+    (
+        "another id with every piece",
+        &[["0", r#""a""#, r#""f""#, FIRST], ["0", r#""x""#, "", "1"], ["0", r#""y""#, r#""""#, "}"]],
+        &["a f({\"n\":1})"],
+    ),
+    (
+        "an id that comes late",
+        &[["0", "", r#""f""#, ""], ["0", r#""a""#, "", FIRST], ["0", r#""a""#, "", "1}"]],
+        &["- f({\"n\":1})"],
+    ),
+    (
+        "the name in every piece, and no id and index",
+        &[["", "", r#""f""#, FIRST], ["", "", r#""f""#, "1}"], ["", "", r#""g""#, "{}"]],
+        &["- f({\"n\":1})", "- g({})"],
+    ),
+    ("the name last", &[["0", r#""a""#, "", FIRST], ["0", r#""a""#, r#""f""#, "1}"]], &["a f({\"n\":1})"]),
+    ("never a name", &[["0", r#""a""#, "", "{}"]], &["a ({})"]),
+    (
+        "ids that are no text",
+        &[["0", "7", r#""f""#, "{}"], ["1", "null", r#""g""#, "{}"]],
+        &["- f({})", "- g({})"],
+    ),
+    (
+        "two tools, one index, no id",
+        &[["0", "", r#""f""#, ""], ["0", "", r#""g""#, "{}"]],
+        &["- f()", "- g({})"],
+    ),
+];
+
 #[test]
 fn calls_are_told_apart_whatever_their_indexes_and_ids_say() {
-    let two = ["a f({\"n\":1})", "b f({\"n\":2})"];
-    let first = r#"{"n":"#;
-    for (what, pieces, expected) in [
-        (
-            "interleaved by index",
-            vec![
-                ["0", r#""a""#, r#""f""#, first],
-                ["1", r#""b""#, r#""f""#, first],
-                ["0", "", "", "1}"],
-                ["1", "", "", "2}"],
-            ],
-            two.to_vec(),
-        ),
-        (
-            "interleaved by id, one index",
-            vec![
-                ["0", r#""a""#, r#""f""#, first],
-                ["0", r#""b""#, r#""f""#, first],
-                ["0", r#""a""#, "", "1}"],
-                ["0", r#""b""#, "", "2}"],
-            ],
-            two.to_vec(),
-        ),
-        (
-            "no index",
-            vec![
-                ["", r#""a""#, r#""f""#, first],
-                ["", "", "", "1}"],
-                ["", r#""b""#, r#""f""#, first],
-                ["", "", "", "2}"],
-            ],
-            two.to_vec(),
-        ),
-        (
-            "index null, then another in every piece",
-            vec![["null", r#""a""#, r#""f""#, first], ["7", "", "", "1"], ["9", "", "", "}"]],
-            vec!["a f({\"n\":1})"],
-        ),
-        (
-            "one id for all, right indexes",
-            vec![["0", r#""a""#, r#""f""#, "{\"n\":1}"], ["1", r#""a""#, r#""f""#, "{\"n\":2}"]],
-            vec!["a f({\"n\":1})", "a f({\"n\":2})"],
-        ),
-        (
-            "one id and one index for all",
-            vec![["0", r#""a""#, r#""f""#, "{\"n\":1}"], ["0", r#""a""#, r#""f""#, "{\"n\":2}"]],
-            vec!["a f({\"n\":1})", "a f({\"n\":2})"],
-        ),
-        (
-            "no id, one index, whole calls of one name",
-            vec![["0", "", r#""f""#, "{\"n\":1}"], ["0", r#""""#, r#""f""#, "{\"n\":2}"]],
-            vec!["- f({\"n\":1})", "- f({\"n\":2})"],
-        ),
-        (
-            "another id with every piece",
-            vec![["0", r#""a""#, r#""f""#, first], ["0", r#""x""#, "", "1"], ["0", r#""y""#, r#""""#, "}"]],
-            vec!["a f({\"n\":1})"],
-        ),
-        (
-            "an id that comes late",
-            vec![["0", "", r#""f""#, ""], ["0", r#""a""#, "", first], ["0", r#""a""#, "", "1}"]],
-            vec!["- f({\"n\":1})"],
-        ),
-        (
-            "the name in every piece, and no id and index",
-            vec![["", "", r#""f""#, first], ["", "", r#""f""#, "1}"], ["", "", r#""g""#, "{}"]],
-            vec!["- f({\"n\":1})", "- g({})"],
-        ),
-        (
-            "the name last",
-            vec![["0", r#""a""#, "", first], ["0", r#""a""#, r#""f""#, "1}"]],
-            vec!["a f({\"n\":1})"],
-        ),
-        ("never a name", vec![["0", r#""a""#, "", "{}"]], vec!["a ({})"]),
-        (
-            "ids that are no text",
-            vec![["0", "7", r#""f""#, "{}"], ["1", "null", r#""g""#, "{}"]],
-            vec!["- f({})", "- g({})"],
-        ),
-        (
-            "two tools, one index, no id",
-            vec![["0", "", r#""f""#, ""], ["0", "", r#""g""#, "{}"]],
-            vec!["- f()", "- g({})"],
-        ),
-    ] {
-        assert_eq!(calls_of(&pieces), expected, "{what}");
+    for (what, pieces, expected) in APART {
+        assert_eq!(calls_of(pieces), *expected, "{what}");
     }
 }
 
