@@ -64,7 +64,7 @@ impl Driver {
         Rc::new(Driver {
             host,
             tools,
-            fetches: Fetches::default(),
+            fetches: Fetches::new(),
             view: View::default(),
             token_seen: Cell::new(0),
             tell: OnceCell::new(),
@@ -87,6 +87,7 @@ impl Driver {
             let driver = Rc::downgrade(self);
             tell(move |name, value| {
                 driver.upgrade().is_some_and(|driver| match name.as_str() {
+                    "head" | "bytes" | "end" => fetch::told(&driver, &name, &value),
                     "tick" => driver.tick(),
                     "ran" => tool::ran(&driver, &value),
                     "owner" => driver.feed(Input::Owner { gone: value.is_truthy() }),
@@ -246,7 +247,7 @@ impl Driver {
         if self.ended.replace(true) {
             return;
         }
-        self.fetches.abort_all();
+        self.fetches.abort(None);
         tool::abort(&self.tools, None);
         self.timer.disarm();
         self.surroundings.end();
@@ -286,7 +287,7 @@ impl Driver {
         match output {
             Output::NeedToken { fresh } => page::need_token(self, fresh),
             Output::Fetch(request) => fetch::start(self, &request),
-            Output::Abort(id) => self.fetches.abort(id),
+            Output::Abort(id) => self.fetches.abort(Some(id)),
             Output::Event(event) => self.hear(&event),
             Output::Patch(patch) => self.view.apply(patch),
             Output::RunTool(run) => tool::start(self, &run, false),

@@ -37,6 +37,8 @@ const WORDS = [
   ['deny', 'Deny'],
   ['allowOnce', 'Allow'],
 ];
+/** Whoever comes so near to the first message wants older ones, in pixels. */
+const NEAR = 40;
 /** Rounding of scroll positions, in pixels. */
 const SLACK = 3;
 /** What browsers report for keys that belong to an input method. */
@@ -165,6 +167,8 @@ export class Panel {
   /** The view stays at the end; whoever scrolls up, by however little, stays where they are. */
   #follows = true;
   #top = 0;
+  /** Whether older messages were not asked for yet since the last ones came. */
+  #mayAsk = true;
   #toAnnounce = false;
   #focused = false;
 
@@ -220,7 +224,7 @@ export class Panel {
     this.#list.textContent = this.#announcer.textContent = '';
     this.#toAnnounce = false;
     this.#empty.hidden = false;
-    this.#follows = true;
+    this.#follows = this.#mayAsk = true;
     this.setNotice();
   }
 
@@ -252,6 +256,7 @@ export class Panel {
     this.#empty.hidden = this.#list.childElementCount > 0;
     this.#scroller.scrollTop += place() - before;
     this.#top = this.#scroller.scrollTop;
+    this.#mayAsk = true;
   }
 
   /** A line about a tool call, at the end or where it is. */
@@ -337,7 +342,7 @@ export class Panel {
     this.#update();
   }
 
-  /** A notice under the last message, with a button for `action`: retry or reconnect. */
+  /** A notice under the last message, with a button for `action`: retry, reconnect or continue. */
   setNotice(text, error, action) {
     this.#notice.textContent = '';
     this.#frame.classList.toggle('failed', Boolean(error));
@@ -348,7 +353,7 @@ export class Panel {
     const card = add(this.#notice, `div|class=card ${error ? 'error' : ''}`);
     add(card, 'p|part=notice__text|dir=auto', text);
     if (action) {
-      add(card, `button|type=button|part=notice__button|data-do=${action}`, action === 'retry' ? 'Retry' : 'Reconnect');
+      add(card, `button|type=button|part=notice__button|data-do=${action}`, action[0].toUpperCase() + action.slice(1));
     }
   }
 
@@ -481,6 +486,10 @@ export class Panel {
     } else if (atEnd) {
       this.#follows = true;
       this.#jump.hidden = true;
+    }
+    if (scrollTop < NEAR && scrollTop < this.#top && this.#mayAsk) {
+      this.#mayAsk = false;
+      this.#tell('earlier');
     }
     this.#top = scrollTop;
   }

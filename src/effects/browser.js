@@ -1,5 +1,7 @@
 // Effects that take the browser several steps.
 
+import { thrown } from '../convert.js';
+
 /** All events of the element bubble, cross shadow boundaries and cannot be cancelled. */
 export function dispatch(host, name, detail) {
   host.dispatchEvent(new CustomEvent(name, { bubbles: true, composed: true, detail }));
@@ -38,9 +40,12 @@ export function writeStorage(key, value) {
   }
 }
 
+/** Locks that all pages and workers of a site share; those of a server process say nothing of others. */
+const locks = () => globalThis.location && navigator.locks;
+
 /** Shows other pages that this one lives, for as long as it does. */
 export function holdLock(name) {
-  navigator.locks?.request(name, () => new Promise(() => {})).catch(() => {});
+  locks()?.request(name, () => new Promise(() => {})).catch(() => {});
 }
 
 /** Tells whether no page holds the lock; without locks nobody knows, without a name nobody does. */
@@ -48,9 +53,9 @@ export async function findOwner(name, tell) {
   let gone = name === undefined;
   try {
     if (gone) await null;
-    else await navigator.locks.request(name, { ifAvailable: true }, (lock) => void (gone = lock !== null));
+    else await locks().request(name, { ifAvailable: true }, (lock) => void (gone = lock !== null));
   } catch {
-    // A page that is not served securely has no locks.
+    // A page that is not served securely has no locks, nor has a server.
   }
   tell('owner', gone);
 }
@@ -111,5 +116,49 @@ function open(name) {
     return new BroadcastChannel(name);
   } catch {
     return undefined;
+  }
+}
+
+/** Requests of one session under way, by number. */
+export class Fetches {
+  #open = new Map();
+
+  /**
+   * `tell` hears `head`, `bytes` of the body, and `end` once, with a message if it failed;
+   * nothing of a request that was dropped.
+   */
+  async start(tell, id, method, url, headers, body) {
+    const controller = new AbortController();
+    const { signal } = controller;
+    this.#open.set(id, controller);
+    let message;
+    try {
+      // Tokens go in a header; cookies of the runtime's origin are none of our business.
+      const response = await fetch(url, { method, headers: JSON.parse(headers), body, credentials: 'omit', signal });
+      if (signal.aborted) return;
+      tell('head', { id, status: response.status, type: response.headers.get('content-type') ?? '' });
+      const reader = response.body?.getReader();
+      while (reader && !signal.aborted) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        if (!signal.aborted) tell('bytes', { id, bytes: value });
+      }
+    } catch (error) {
+      // A fault of the module is no failure of the request.
+      if (error instanceof WebAssembly.RuntimeError) throw error;
+      message = thrown(error);
+    }
+    if (signal.aborted) return;
+    this.#open.delete(id);
+    tell('end', { id, message });
+  }
+
+  /** Drops a request, or without an id every one. */
+  abort(id) {
+    for (const [each, controller] of this.#open) {
+      if (id !== undefined && each !== id) continue;
+      this.#open.delete(each);
+      controller.abort();
+    }
   }
 }

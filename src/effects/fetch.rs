@@ -1,146 +1,88 @@
 //! Requests. Each ends in exactly one `Input::End`, unless it was aborted: then
-//! nothing of it comes back.
+//! nothing of it comes back. `browser.js` makes them: the same steps from Rust weigh
+//! four times as much on the wire.
 
-use std::cell::RefCell;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
-use gloo_net::http::{Method, RequestBuilder};
-use js_sys::{Promise, Uint8Array};
-use mindset_core::json::concat;
+use js_sys::Uint8Array;
+use mindset_core::json::{Object, concat};
 use mindset_core::session::{FetchFailure, FetchId, FetchRequest, Input};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{AbortController, ReadableStreamDefaultReader, Request, RequestCredentials, Response};
 
 use crate::convert;
 use crate::driver::Driver;
 
-#[wasm_bindgen]
+#[wasm_bindgen(module = "/src/effects/browser.js")]
 extern "C" {
-    // A page's and a worker's alike.
-    fn fetch(request: &Request) -> Promise;
+    /// Requests under way, with what ends them.
+    pub(crate) type Fetches;
+
+    #[wasm_bindgen(constructor)]
+    pub(crate) fn new() -> Fetches;
+
+    #[wasm_bindgen(method)]
+    fn start(
+        this: &Fetches,
+        tell: &JsValue,
+        id: u32,
+        method: &str,
+        url: &str,
+        headers: &str,
+        body: Option<&str>,
+    );
+
+    #[wasm_bindgen(method, js_name = abort)]
+    fn drop(this: &Fetches, id: Option<u32>);
 }
 
-/// Requests under way, with what ends them.
-#[derive(Default)]
-pub(crate) struct Fetches(RefCell<Vec<(FetchId, AbortController)>>);
-
 impl Fetches {
-    /// Drops a request.
-    pub(crate) fn abort(&self, id: FetchId) {
-        if let Some(controller) = self.take(id) {
-            controller.abort();
-        }
-    }
-
-    /// Drops every request.
-    pub(crate) fn abort_all(&self) {
-        for (_, controller) in self.0.take() {
-            controller.abort();
-        }
-    }
-
-    fn take(&self, id: FetchId) -> Option<AbortController> {
-        let mut open = self.0.borrow_mut();
-        let at = open.iter().position(|(open, _)| *open == id)?;
-        Some(open.swap_remove(at).1)
-    }
-
-    fn is_open(&self, id: FetchId) -> bool {
-        self.0.borrow().iter().any(|(open, _)| *open == id)
+    /// Drops a request, or without an id every one.
+    pub(crate) fn abort(&self, id: Option<FetchId>) {
+        self.drop(id.map(|id| id.0));
     }
 }
 
 /// Starts a request.
 pub(crate) fn start(driver: &Rc<Driver>, request: &FetchRequest) {
-    let id = request.id;
-    match build(request) {
-        Ok((request, controller)) => {
-            driver.fetches.0.borrow_mut().push((id, controller));
-            spawn_local(run(Rc::downgrade(driver), id, request));
-        }
-        Err(message) => {
-            driver.feed(Input::End { fetch: id, result: Err(FetchFailure { message }) });
-        }
-    }
-}
-
-fn build(request: &FetchRequest) -> Result<(Request, AbortController), String> {
-    let controller = AbortController::new().map_err(|e| convert::thrown(&e))?;
-    let method = match request.method {
-        "POST" => Method::POST,
-        "PUT" => Method::PUT,
-        "PATCH" => Method::PATCH,
-        "DELETE" => Method::DELETE,
-        _ => Method::GET,
-    };
-    // Tokens go in a header; cookies of the runtime's origin are none of our business.
-    let mut builder = RequestBuilder::new(&request.url)
-        .method(method)
-        .credentials(RequestCredentials::Omit)
-        .abort_signal(Some(&controller.signal()));
+    let mut headers = Object::new();
     for (name, value) in &request.headers {
-        // The builder panics on these.
-        if !is_header_value(value) {
-            return Err(concat(&[
-                "the value for the header ",
-                name,
-                " has characters that no header carries",
-            ]));
+        // What browsers say of such a value repeats it, and it may be a secret.
+        if !value.bytes().all(|b| (b' '..=b'~').contains(&b)) {
+            let message =
+                concat(&["the value for the header ", name, " has characters that no header carries"]);
+            driver.feed(Input::End { fetch: request.id, result: Err(FetchFailure { message }) });
+            return;
         }
-        builder = builder.header(name, value);
+        headers.insert(name, value.as_str());
     }
-    let built = match &request.body {
-        Some(body) => builder.body(body.as_str()),
-        None => builder.build(),
-    };
-    built.map(|request| (request.into(), controller)).map_err(|e| match e {
-        gloo_net::Error::JsError(e) => e.message,
-        _ => "the request could not be built".to_owned(),
-    })
+    driver.fetches.start(
+        driver.tell(),
+        request.id.0,
+        request.method,
+        &request.url,
+        &headers.text(),
+        request.body.as_deref(),
+    );
 }
 
-/// Whether `fetch` takes this as the value of a header.
-fn is_header_value(value: &str) -> bool {
-    value.bytes().all(|b| (b' '..=b'~').contains(&b))
-}
-
-// Through web-sys: gloo-net's own `send` panics where a request is rejected with
-// something that is no `Error`.
-async fn run(driver: Weak<Driver>, id: FetchId, request: Request) {
-    let result = stream(&driver, id, &request).await;
-    if let Some(driver) = driver.upgrade()
-        && driver.fetches.take(id).is_some()
-    {
-        let result = result.map_err(|e| FetchFailure { message: convert::thrown(&e) });
-        driver.feed(Input::End { fetch: id, result });
-    }
-}
-
-async fn stream(driver: &Weak<Driver>, id: FetchId, request: &Request) -> Result<(), JsValue> {
-    let response: Response = JsFuture::from(fetch(request)).await?.unchecked_into();
-    let content_type = response.headers().get("content-type").ok().flatten().unwrap_or_default();
-    let head = Input::Head { fetch: id, status: response.status(), content_type: &content_type };
-    if !deliver(driver, id, head) {
-        return Ok(());
-    }
-    let Some(body) = response.body() else { return Ok(()) };
-    let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
-    loop {
-        let chunk = JsFuture::from(reader.read()).await?;
-        if convert::member(&chunk, "done").is_truthy() {
-            return Ok(());
+/// What came of a request: its head, a piece of its body or, with anything else, its end.
+/// True.
+pub(crate) fn told(driver: &Rc<Driver>, name: &str, value: &JsValue) -> bool {
+    let number = |name: &str| convert::member(value, name).as_f64().unwrap_or_default();
+    let fetch = FetchId(number("id") as u32);
+    match name {
+        "head" => {
+            let content_type = convert::text(value, "type").unwrap_or_default();
+            driver.feed(Input::Head { fetch, status: number("status") as u16, content_type: &content_type })
         }
-        let bytes = convert::member(&chunk, "value").unchecked_into::<Uint8Array>().to_vec();
-        if !deliver(driver, id, Input::Bytes { fetch: id, bytes: &bytes }) {
-            return Ok(());
+        "bytes" => {
+            let bytes = convert::member(value, "bytes").unchecked_into::<Uint8Array>().to_vec();
+            driver.feed(Input::Bytes { fetch, bytes: &bytes })
+        }
+        _ => {
+            let result =
+                convert::text(value, "message").map_or(Ok(()), |message| Err(FetchFailure { message }));
+            driver.feed(Input::End { fetch, result })
         }
     }
-}
-
-// False when nobody waits for the request any more.
-fn deliver(driver: &Weak<Driver>, id: FetchId, input: Input<'_>) -> bool {
-    let Some(driver) = driver.upgrade().filter(|driver| driver.fetches.is_open(id)) else { return false };
-    driver.feed(input);
-    driver.fetches.is_open(id)
 }

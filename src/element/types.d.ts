@@ -64,7 +64,27 @@ export interface InitConfig {
   /** Gets every `mindset:error` of the page. */
   onError?: (error: ErrorDetail) => void;
   /** Time constants in milliseconds, for tests. */
-  timing?: { heartbeat?: number; request?: number; stop?: number; backoff?: number; backoffMax?: number };
+  timing?: Timing;
+}
+
+/** Time constants in milliseconds, for tests. */
+export interface Timing {
+  /** No byte for this long ends a stream as broken. Default: 45,000. */
+  heartbeat?: number;
+  /** How long a request may go without an answer. Default: 30,000. */
+  request?: number;
+  /** How long a stopped turn may take to end by itself. Default: 3,000. */
+  stop?: number;
+  /** First pause before something is tried again; doubles up to `backoffMax`. Default: 1,000. */
+  backoff?: number;
+  /** Longest pause before something is tried again. Default: 30,000. */
+  backoffMax?: number;
+  /** How long stored messages may take. Default: 15,000. */
+  history?: number;
+  /** How long a broken stream is tried again while there is a network. Default: 300,000. */
+  giveUp?: number;
+  /** Credentials are renewed this long before their end. Default: 60,000. */
+  renew?: number;
 }
 
 export type TokenAnswer = string | { token: string } | { authToken: string };
@@ -73,9 +93,9 @@ export interface SessionAnswer {
   token: string;
   /** The agent of elements that name none. */
   agentUid?: string;
-  /** Not used yet. */
+  /** The conversation to go on with, where the element's attribute or the client's option names none. */
   conversationId?: string;
-  /** ISO 8601, or milliseconds since the epoch. */
+  /** When the token ends; of a JWT it is read from the token. ISO 8601, or milliseconds since the epoch. */
   expiresAt?: string | number;
 }
 
@@ -145,6 +165,23 @@ export interface TurnResult {
 export interface Bound {
   readonly reason: 'step_limit' | 'deadline' | 'spend_limit' | 'repetition';
   readonly limit: number;
+  /** What `limit` counts, of a spend limit: `tokens`, or a currency. */
+  readonly unit?: string;
+}
+
+/** A tool call of a failed turn that changed something, or may have. */
+export interface Effect {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly source: 'page' | 'mcp' | 'builtin';
+  readonly outcome: 'done' | 'unknown';
+}
+
+/** Something a tool wants drawn. Readers that do not know its kind show `summary`. */
+export interface Widget {
+  readonly kind: string;
+  readonly doc: unknown;
+  readonly summary: string;
 }
 
 /** A message of the transcript. */
@@ -155,6 +192,8 @@ export interface Message {
   readonly createdAt?: string;
   readonly status?: 'stopped' | 'interrupted' | 'error';
   readonly citations?: readonly Citation[];
+  /** What the message stands for; `content` is its summary then. */
+  readonly widget?: Widget;
 }
 
 export interface TextDelta {
@@ -165,7 +204,7 @@ export interface TextDelta {
 
 export interface Complete {
   readonly type: 'complete';
-  /** The messages of this turn. */
+  /** On the DOM the messages of this turn, for a UI-less client all of them. */
   readonly messages: readonly Message[];
   readonly conversationId: string;
   readonly bound?: Bound;
@@ -224,6 +263,7 @@ export type RuntimeEvent =
       readonly toolInput?: Readonly<Record<string, unknown>>;
     }
   | { readonly type: 'permission_resolved'; readonly requestId: string; readonly decision: 'allowOnce' | 'deny' }
+  | ({ readonly type: 'widget-payload'; readonly widgetId: string } & Widget)
   | { readonly type: 'citations'; readonly messageId: string; readonly items: readonly Citation[] }
   | {
       readonly type: 'run_error';
@@ -240,9 +280,120 @@ export type RuntimeEvent =
         | 'internal';
       readonly aborted?: boolean;
       readonly retryable: boolean;
-      readonly effects?: readonly unknown[];
+      readonly effects?: readonly Effect[];
     }
   | { readonly type: 'run_finished'; readonly runId: string };
+
+/** Which conversation this is, and which it takes the place of. */
+export interface ConversationId {
+  readonly type: 'conversation_id';
+  readonly conversationId: string;
+  readonly replacedConversationId?: string;
+  readonly replacedBecause?: 'discarded' | 'switched';
+}
+
+/** What a UI-less client hears besides runtime events. */
+export type SdkEvent =
+  | ConversationId
+  | {
+      /** Once for each conversation: its newest 200 messages, or none if there are none or they could not be read. */
+      readonly type: 'history_settled';
+      readonly messages: readonly Message[];
+    }
+  | {
+      /** What `getSession` or `fetchAuthentication` gave cannot be used. `context` names the shape that came. */
+      readonly type: 'session_error';
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly retryable: boolean;
+      readonly context: { readonly received: string };
+    }
+  | ({ readonly type: 'error' } & ErrorDetail)
+  | { readonly type: 'connection'; readonly state: 'online' | 'reconnecting' | 'offline' };
+
+/** Everything a UI-less client hears. New types may be added; ignore those you do not know. */
+export type ChatEvent = RuntimeEvent | SdkEvent;
+
+/** A stored conversation. */
+export interface Conversation {
+  readonly id: string;
+  readonly title: string;
+  readonly agentUid?: string;
+  readonly createdAt?: string;
+  readonly updatedAt?: string;
+}
+
+/** What a UI-less client is made with. */
+export interface ChatOptions {
+  /** The runtime. Default: the origin of the classic script; npm has none. With `protocol: 'ag-ui'` the exact run URL. */
+  server?: string;
+  /** The application. Optional only with `protocol: 'ag-ui'`. */
+  appUid?: string;
+  /** The agent. Optional with `protocol: 'ag-ui'`, and where `getSession` names it. */
+  agentUid?: string;
+  protocol?: 'mindset' | 'ag-ui';
+  /** Gives a token. Without it, and without `getSession`, the user is anonymous. */
+  fetchAuthentication?: () => TokenAnswer | Promise<TokenAnswer>;
+  /** The newer form of `fetchAuthentication`. Give one of the two. */
+  getSession?: () => SessionAnswer | Promise<SessionAnswer>;
+  /** The conversation to go on with. */
+  conversationId?: string;
+  situationalAwareness?: object;
+  passthroughParams?: { readonly [key: string]: Json | undefined };
+  pageTools?: readonly PageTool[];
+  /** Who answers approvals; has no effect yet. */
+  approvals?: 'ask';
+  /** Raises the limit of situational awareness from 10,000 to 20,000 characters. */
+  extendedSituationalAwareness?: boolean;
+  timing?: Timing;
+}
+
+/** What elements and UI-less clients do alike. */
+interface Session {
+  /** What the person is looking at: read by the agent with every message from the next one on. `{}` clears. */
+  setSituationalAwareness(value: object): void;
+  /** Values for parameters of tools, which the model never sees: from the next tool call on. `{}` clears. */
+  setPassthroughParams(value: { readonly [key: string]: Json | undefined }): void;
+  /** The tools of the page, all of them. `[]` clears. Throws a `TypeError` with `code: 'invalid-config'`. */
+  setPageTools(tools: readonly PageTool[]): void;
+  /** Sends a message when the agent is idle, in order. */
+  sendWhenIdle(text: string, options?: SendOptions): Promise<TurnResult>;
+  /** Sends the last message of a failed turn again. */
+  retry(): Promise<TurnResult>;
+  /** Ends the turn, on the server too. */
+  stop(): Promise<void>;
+  /** Leaves this conversation; the next message begins a new one. */
+  newConversation(): Promise<void>;
+  /** Leaves this conversation and opens another. */
+  switchConversation(id: string): Promise<void>;
+  /** The user's conversations, the latest first. */
+  conversations(): Promise<Conversation[]>;
+  /** Gives a conversation a title of 1 to 200 characters. */
+  renameConversation(id: string, title: string): Promise<void>;
+  /** Deletes a conversation; the open one is left for a new one. */
+  deleteConversation(id: string): Promise<void>;
+  /** Shows messages from before the first one that is there; `true` if there are more still. */
+  loadEarlier(): Promise<boolean>;
+}
+
+/** A conversation without an element: in a page, a worker or Node. */
+export interface Chat extends Session {
+  /** Has `listener` hear every event from now on; gives what ends that. */
+  on(listener: (event: ChatEvent) => void): () => void;
+  /** Sends a message. Throws a `MindsetError` with `busy` or `invalid-request`; the promise never rejects. */
+  send(text: string, options?: SendOptions): Promise<TurnResult>;
+  /** Whether a turn runs or a sent message waits for one. */
+  readonly isBusy: boolean;
+  /** The conversation, once it is known. */
+  readonly conversationId: string | undefined;
+  /** The transcript, oldest first. */
+  readonly messages: readonly Message[];
+  /** Ends everything here: streams, timers and promises. A turn goes on at the server. */
+  close(): void;
+}
+
+/** Makes a conversation without an element. Throws a `MindsetError` with `invalid-config`. */
+export function createChat(options: ChatOptions): Chat;
 
 /** The events of the element. All bubble and cross shadow boundaries. */
 export interface MindsetAgentEventMap {
@@ -255,17 +406,13 @@ export interface MindsetAgentEventMap {
   'mindset:tool-start': CustomEvent<ToolStart>;
   'mindset:tool-end': CustomEvent<ToolEnd>;
   'mindset:complete': CustomEvent<Complete>;
-  'mindset:conversation': CustomEvent<{
-    readonly conversationId: string;
-    readonly replacedConversationId?: string;
-    readonly replacedBecause?: 'discarded' | 'switched';
-  }>;
+  'mindset:conversation': CustomEvent<ConversationId>;
   'mindset:thread-changed': CustomEvent<{ readonly threadUid: string }>;
   'mindset:error': CustomEvent<ErrorDetail>;
 }
 
 /** `<mindset-agent>`. */
-export interface MindsetAgentElement extends HTMLElement {
+export interface MindsetAgentElement extends HTMLElement, Session {
   /** `agent-uid`: the agent, plain or `agentUid::sessionUid`. */
   agentUid: string | null;
   /** `app-uid`: the application, where `init` does not name it. */
@@ -278,27 +425,17 @@ export interface MindsetAgentElement extends HTMLElement {
   heading: string | null;
   /** `placeholder`: the hint in the empty text box. */
   placeholder: string | null;
+  /** `conversation-id`: the conversation to go on with; another value later switches to it. */
+  conversationId: string | null;
   /** `situational-awareness`: takes an object, or the JSON text of the attribute; reads the attribute. */
   get situationalAwareness(): string | null;
   set situationalAwareness(value: object | string | null | undefined);
   /** `passthrough-params`: takes an object, or the JSON text of the attribute; reads the attribute. */
   get passthroughParams(): string | null;
   set passthroughParams(value: object | string | null | undefined);
-  /** What the person is looking at: read by the agent with every message from the next one on. `{}` clears. */
-  setSituationalAwareness(value: object): void;
-  /** Values for parameters of tools, which the model never sees: from the next tool call on. `{}` clears. */
-  setPassthroughParams(value: { readonly [key: string]: Json | undefined }): void;
-  /** The tools of the page, all of them. `[]` clears. Throws a `TypeError` with `code: 'invalid-config'`. */
-  setPageTools(tools: readonly PageTool[]): void;
   /** Sends a message. Throws a `MindsetError` with `busy` or `invalid-request`; the promise never rejects. */
   sendMessage(text: string, options?: SendOptions): Promise<TurnResult>;
-  /** Sends a message when the agent is idle, in order. */
-  sendWhenIdle(text: string, options?: SendOptions): Promise<TurnResult>;
-  /** Sends the last message of a failed turn again. */
-  retry(): Promise<TurnResult>;
   isAgentBusy(): boolean;
-  /** Ends the turn, on the server too. */
-  stop(): Promise<void>;
   addEventListener<K extends keyof MindsetAgentEventMap>(
     type: K,
     listener: (this: MindsetAgentElement, event: MindsetAgentEventMap[K]) => unknown,
@@ -317,6 +454,6 @@ declare global {
   }
   interface Window {
     /** Defined by the classic script. */
-    mindset: { init: typeof init; version: string; MindsetError: typeof MindsetError };
+    mindset: { init: typeof init; createChat: typeof createChat; version: string; MindsetError: typeof MindsetError };
   }
 }

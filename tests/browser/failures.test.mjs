@@ -64,11 +64,11 @@ for (const [name, [answer, expected]] of Object.entries(ANSWERS)) {
 // ── streams that break ────────────────────────────────────────────────────────
 
 const STREAMS = {
-  'invalid JSON': [(run) => run.start().say('Some').raw('data: {"type":"TEXT_MESS\n\n'), { reason: 'internal', code: 'protocol' }],
+  'invalid JSON': [(run) => run.start().say('Some').raw(`id: ${run.input.runId}:9\ndata: {"type":"TEXT_MESS\n\n`), { reason: 'internal', code: 'protocol' }],
   'a known field of the wrong type': [(run) => run.start().event({ type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: 7 }), { reason: 'internal', code: 'protocol' }],
   'an event out of order': [(run) => run.start().event({ type: 'TEXT_MESSAGE_CONTENT', messageId: 'never-started', delta: 'x' }), { reason: 'internal', code: 'protocol' }],
   'no RUN_STARTED': [(run) => run.head().event({ type: 'TEXT_MESSAGE_START', messageId: 'm', role: 'assistant' }), { reason: 'internal', code: 'protocol' }],
-  'bytes that are no UTF-8': [(run) => run.start().raw(Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0x20, 0xff, 0xfe, 0x0a, 0x0a])), { reason: 'internal', code: 'protocol' }],
+  'bytes that are no UTF-8': [(run) => run.start().raw(`id: ${run.input.runId}:9\n`).raw(Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0x20, 0xff, 0xfe, 0x0a, 0x0a])), { reason: 'internal', code: 'protocol' }],
   'a plain RUN_ERROR': [(run) => run.start().say('So').fail('The model is overloaded.'), { reason: 'model_error' }],
   'a RUN_ERROR that says why': [(run) => run.start().fail('The model took too long.', { reason: 'timeout', retryable: true, effects: [] }), { reason: 'timeout', retryable: true }],
   'a RUN_ERROR as the first event': [(run) => { run.head(); run.fail('No model is configured.', { reason: 'internal', retryable: false }); }, { reason: 'internal', retryable: false }],

@@ -266,7 +266,8 @@ test('text beyond ASCII and a character cut between chunks', async () => {
   const run = await s.runtime.nextRun();
   assert.equal(run.text, 'naïve 你好 🙂');
   run.start();
-  const bytes = Buffer.from(`data: ${JSON.stringify({ type: 'TEXT_MESSAGE_CHUNK', messageId: 'm', role: 'assistant', delta: 'Grüße 🙂 你' })}\r\n\r\n`);
+  // No id: it would not be of the last event's.
+  const bytes = Buffer.from(`id:\ndata: ${JSON.stringify({ type: 'TEXT_MESSAGE_CHUNK', messageId: 'm', role: 'assistant', delta: 'Grüße 🙂 你' })}\r\n\r\n`);
   for (const byte of bytes) {
     run.raw(Buffer.of(byte));
     await new Promise(setImmediate);

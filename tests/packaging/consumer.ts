@@ -1,7 +1,7 @@
 // A page written in TypeScript. Type-checked only; every `@ts-expect-error` is a
 // mistake that the types must catch.
 
-import { init, MindsetError, type PageTool } from 'mindset-agent';
+import { createChat, init, MindsetError, type Chat, type ChatEvent, type PageTool } from 'mindset-agent';
 
 const ready: Promise<void> = init({
   appUid: 'acme',
@@ -95,3 +95,41 @@ element.setPageTools([{ name: 'x', description: 'd' }]);
 element.setSituationalAwareness('x');
 // @ts-expect-error: JSON holds no functions
 element.setPassthroughParams({ f: () => 1 });
+
+element.conversationId = 'c-1';
+async function conversations(): Promise<void> {
+  for (const { id, title } of await element.conversations()) await element.renameConversation(id, `${title}!`);
+  await element.newConversation();
+  const more: boolean = await element.loadEarlier();
+  void more;
+}
+void conversations();
+
+const chat: Chat = createChat({
+  server: 'https://agents.example',
+  appUid: 'acme',
+  agentUid: 'support',
+  getSession: async () => ({ token: 'abc', conversationId: 'c-1', expiresAt: 1_800_000_000_000 }),
+  pageTools: [addToCart],
+});
+const off: () => void = chat.on((event: ChatEvent) => {
+  switch (event.type) {
+    case 'text_delta':
+      return console.log(event.content);
+    case 'history_settled':
+      return console.log(event.messages.map((message) => message.widget?.summary ?? message.content));
+    case 'run_error':
+      return console.log(event.reason, event.effects?.map((effect) => effect.toolName));
+    case 'session_error':
+      return console.log(event.context.received);
+    case 'connection':
+      return console.log(event.state);
+    default:
+      return undefined;
+  }
+});
+void chat.send('hello').then(({ status }) => console.log(status, chat.messages.length, chat.isBusy, chat.conversationId));
+off();
+chat.close();
+// @ts-expect-error: the client says this itself
+chat.conversationId = 'other';

@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 
 import { built, npmProgram, ROOT } from '../support/paths.mjs';
+import { ScriptedRuntime } from '../support/scripted-runtime.mjs';
 
 const run = promisify(execFile);
 let consumer;
@@ -62,10 +63,65 @@ test('init on a server rejects with a code and a sentence', async () => {
   assert.ok(message.length > 20, message);
 });
 
+/** A program that makes a chat with the scripted runtime `url`, as the text of its `body`. */
+const chatting = (url, body) => `const chat = createChat({ server: ${JSON.stringify(url)}, appUid: 'acme', agentUid: 'support' });
+  const types = []; chat.on((event) => types.push(event.type)); process.on('exit', () => console.log('left'));
+  ${body}`;
+
+for (const [kind, head, type, wrap] of [
+  ['import', "import { createChat } from 'mindset-agent';", 'module', (body) => body],
+  ['require', "const { createChat } = require('mindset-agent');", 'commonjs', (body) => `(async () => { ${body} })();`],
+]) {
+  test(`createChat in Node by ${kind}: it talks, and the process ends by itself`, async () => {
+    const runtime = await ScriptedRuntime.start();
+    try {
+      // Not closed: an idle chat keeps nobody.
+      const told = await node(`${head} ${wrap(chatting(runtime.origin, "console.log(JSON.stringify([await chat.send('hello'), chat.messages.length])); console.log(types.join(' '));"))}`, type);
+      const [line, types, left] = told.split('\n');
+      const [result, count] = JSON.parse(line);
+      assert.equal(result.text, 'You said: hello.');
+      assert.equal(count, 2);
+      assert.match(types, /^history_settled run_started text_delta text_delta complete run_finished conversation_id$/);
+      assert.equal(left, 'left');
+    } finally {
+      await runtime.stop();
+    }
+  });
+}
+
+test('a chat that nobody uses keeps no process alive, also while its token is renewed in time', async () => {
+  const runtime = await ScriptedRuntime.start();
+  try {
+    const began = Date.now();
+    const body = "await new Promise((done) => chat.on(({ type }) => type === 'history_settled' && done())); console.log('settled');";
+    assert.equal(await node(`import { createChat } from 'mindset-agent'; ${chatting(runtime.origin, body)}`), 'settled\nleft');
+    assert.ok(Date.now() - began < 15_000);
+  } finally {
+    await runtime.stop();
+  }
+});
+
+test('close in mid-answer lets the process end', async () => {
+  const runtime = await ScriptedRuntime.start();
+  try {
+    runtime.onRun = (run) => run.start().say('Half');
+    const body = "const answer = chat.send('hello'); chat.on(({ type }) => type === 'text_delta' && chat.close()); console.log((await answer).status);";
+    assert.equal(await node(`import { createChat } from 'mindset-agent'; ${chatting(runtime.origin, body)}`), 'aborted\nleft');
+  } finally {
+    await runtime.stop();
+  }
+});
+
+test('options that are wrong throw in Node as in a page', async () => {
+  const told = await node(`import { createChat, MindsetError } from 'mindset-agent';
+    try { createChat({ appUid: 'acme' }); } catch (e) { console.log(e instanceof MindsetError, e.code, e.message); }`);
+  assert.match(told, /^true invalid-config createChat needs server/);
+});
+
 test('the package holds what it needs and nothing private', async () => {
   const folder = join(consumer, 'node_modules', 'mindset-agent');
   const names = await readdir(join(folder, 'dist'));
-  for (const name of ['mindset-agent.js', 'mindset-agent.mjs', 'mindset-agent.cjs', 'mindset-agent.d.ts']) {
+  for (const name of ['mindset-agent.js', 'mindset-agent.mjs', 'mindset-agent.cjs', 'mindset-agent-node.mjs', 'mindset-agent-node.cjs', 'mindset-agent.d.ts']) {
     assert.ok(names.includes(name), `${name} is in the package`);
   }
   assert.equal(names.filter((name) => name.endsWith('.wasm')).length, 1);

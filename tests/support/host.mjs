@@ -8,7 +8,7 @@ import { until, within } from './wait.mjs';
 const RECORDER = fileURLToPath(new URL('recorder.js', import.meta.url));
 
 /** Time constants that let a test see time-outs and pauses. */
-export const TIMING = { heartbeat: 2_000, request: 2_000, stop: 500, backoff: 50, backoffMax: 200 };
+export const TIMING = { heartbeat: 2_000, request: 2_000, stop: 500, backoff: 50, backoffMax: 200, giveUp: 300 };
 
 /** The usual element. */
 export const ELEMENT = '<mindset-agent id="agent" agent-uid="support"></mindset-agent>';

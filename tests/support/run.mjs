@@ -17,18 +17,40 @@ export class Run {
     this.body = body;
     /** The decoded `RunAgentInput`. */
     this.input = JSON.parse(body);
-    this.response = response;
     this.messageId = randomUUID();
+    this.textOpen = false;
+    /** The events so far, as they stand in the stream; their ids are `runId:seq`. */
+    this.frames = [];
+    /** Whether the last event was sent. */
+    this.ended = false;
+    this.follow(response);
+  }
+
+  /** The connection that reads from now on. */
+  follow(response) {
+    this.response = response;
     this.open = true;
+    /** The connection stands and nothing comes through any more. */
+    this.stalled = false;
     const gone = deferred();
     /** Settles when the connection is over, whoever ended it. */
     this.gone = gone.promise;
     response.on('close', () => {
-      this.open = false;
+      if (this.response === response) this.open = false;
       gone.resolve();
     });
-    this.textOpen = false;
     response.on('error', () => {});
+  }
+
+  /** A reader comes back: what it has not seen, then what follows; 204 when there is nothing more. */
+  resume(request, response) {
+    const seen = /:(\d+)$/.exec(request.headers['last-event-id'] ?? '')?.[1] ?? 0;
+    const rest = this.frames.slice(Number(seen));
+    if (this.ended && rest.length === 0) return response.writeHead(204, { 'access-control-allow-origin': '*' }).end();
+    this.follow(response);
+    this.head().raw(rest.join(''));
+    if (this.ended) response.end();
+    return undefined;
   }
 
   /** The text of the last user message. */
@@ -66,13 +88,16 @@ export class Run {
 
   /** Sends bytes as they are. */
   raw(bytes) {
-    if (this.open) this.response.write(bytes);
+    if (this.open && !this.stalled) this.response.write(bytes);
     return this;
   }
 
-  /** Sends one event. */
+  /** Sends one event; it is kept for readers that come back. */
   event(value) {
-    return this.raw(Run.frame(value));
+    this.ended ||= value.type === 'RUN_FINISHED' || value.type === 'RUN_ERROR';
+    const frame = `id: ${this.input.runId}:${this.frames.length + 1}\n${Run.frame(value)}`;
+    this.frames.push(frame);
+    return this.raw(frame);
   }
 
   /** An event as it stands in the stream. */
@@ -112,7 +137,7 @@ export class Run {
   /** Ends the run well. */
   finish(outcome = { type: 'success' }, fields = {}) {
     this.endMessage().event({ type: 'RUN_FINISHED', ...this.ids, outcome, ...fields });
-    this.response.end();
+    if (!this.stalled) this.response.end();
   }
 
   /** Ends the run as failed. */

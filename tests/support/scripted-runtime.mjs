@@ -57,8 +57,12 @@ export class ScriptedRuntime {
     this.cancels = [];
     /** New pass-through parameters for runs: `[runId, body]`. */
     this.updates = [];
-    /** Conversations that the server keeps, by id; `{ messages, openCalls? }`. */
+    /** Conversations that the server keeps, by id; `{ messages, openCalls?, activeRun?, … }`. */
     this.conversations = new Map();
+    /** Whether readers of a run may come back for the rest; without it the log is gone. */
+    this.resumes = false;
+    /** Positions of those that came back: `Last-Event-ID` of each, or null. */
+    this.resumed = [];
     /** Bodies of anonymous sign-ins. */
     this.signIns = [];
     /** `METHOD path` of every request. */
@@ -143,8 +147,10 @@ export class ScriptedRuntime {
       this.updates.push([decodeURIComponent(update[1]), body]);
       return send(response, 200, 'application/json', '{"state":"running"}', ANY_ORIGIN);
     }
-    const conversation = /^\/v1\/conversations\/([^/]+)$/.exec(pathname)?.[1];
-    if (conversation) return this.conversation(decodeURIComponent(conversation), response);
+    const events = /^\/v1\/runs\/([^/]+)\/events$/.exec(pathname)?.[1];
+    if (events) return this.events(decodeURIComponent(events), request, response);
+    const conversation = /^\/v1\/conversations(?:\/([^/]+))?$/.exec(pathname);
+    if (conversation) return this.conversation(conversation[1] && decodeURIComponent(conversation[1]), request, body, response);
     const cancel = /^\/v1\/runs\/([^/]+)\/cancel$/.exec(pathname);
     if (cancel) return this.cancel(decodeURIComponent(cancel[1]), response);
     return refuse(response, 404, 'not-found', `nothing is served at ${pathname}`);
@@ -186,11 +192,38 @@ export class ScriptedRuntime {
     await this.onRun(run);
   }
 
-  conversation(id, response) {
+  /** The rest of a run's stream. */
+  events(runId, request, response) {
+    this.resumed.push(request.headers['last-event-id'] ?? null);
+    const run = this.runs.findLast(({ input }) => input.runId === runId);
+    if (run && this.resumes) return run.resume(request, response);
+    return refuse(response, 404, 'not-found', 'there is no such run');
+  }
+
+  /** One conversation, or without an id all of them. */
+  conversation(id, request, body, response) {
+    const answer = (value) => send(response, 200, 'application/json', JSON.stringify(value), ANY_ORIGIN);
+    const whole = (id, known) => ({ id, title: '', agentUid: 'support', openCalls: [], openInterrupts: [], queue: [], ...known });
+    if (!id) {
+      return answer({ conversations: [...this.conversations].map(([id, known]) => {
+        const { title, agentUid } = whole(id, known);
+        return { id, title, agentUid };
+      }) });
+    }
     const known = this.conversations.get(id);
     if (!known) return refuse(response, 404, 'not-found', 'there is no such conversation');
-    const whole = { id, title: '', openCalls: [], openInterrupts: [], queue: [], ...known };
-    return send(response, 200, 'application/json', JSON.stringify(whole), ANY_ORIGIN);
+    if (request.method === 'PATCH') {
+      known.title = JSON.parse(body).title;
+      return answer(whole(id, known));
+    }
+    if (request.method === 'DELETE') {
+      this.conversations.delete(id);
+      return response.writeHead(204, ANY_ORIGIN).end();
+    }
+    const before = new URL(request.url, this.origin).searchParams.get('before');
+    const messages = known.messages.slice(0, before ? known.messages.findIndex((message) => message.id === before) : undefined);
+    const newest = messages.slice(-200);
+    return answer(whole(id, { ...known, messages: newest, ...(newest.length < messages.length && { before: newest[0].id }) }));
   }
 
   /** Below `/ag-ui/` stands a server that knows AG-UI and nothing of ours. */
