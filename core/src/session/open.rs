@@ -137,7 +137,9 @@ impl Session {
         self.out.disclosure(None);
     }
 
-    fn draw_anew(&mut self) {
+    /// Draws all of the conversation once more.
+    #[inline(never)]
+    pub(super) fn draw_anew(&mut self) {
         for patch in self.redraw() {
             self.out.patch(patch);
         }
@@ -158,10 +160,11 @@ impl Session {
 
     /// Takes up what the conversation has left open, or rests.
     fn take_up(&mut self, body: &Value, now: Millis) {
-        let run = body.get("activeRun").filter(|run| run.str("state") == Some("running"));
-        if let Some(run) = run.filter(|run| run.str("runId").is_some()) {
-            let (id, turn) = (run.str("runId").unwrap_or(""), run.str("turnId").unwrap_or(""));
-            return self.attach(id, turn, now);
+        let active = body.get("activeRun").filter(|run| run.str("state") == Some("running"));
+        if let Some(active) = active
+            && let Some(run) = active.str("runId")
+        {
+            return self.attach(run, active.str("turnId").unwrap_or(""), now);
         }
         let open = body.get("openCalls").and_then(Value::as_array).unwrap_or_default();
         let owner = open.first().and_then(|call| call.str("clientId"));
@@ -169,13 +172,20 @@ impl Session {
             self.ready(now);
             return self.tell_last(body);
         };
+        let calls = self.ask_owner(owner, open);
+        let until = now.saturating_add(self.config.timing.request);
+        self.hold(OpeningStage::Owner { calls, until });
+    }
+
+    /// Asks whether the page is gone that has the `open` calls; gives their ids.
+    #[inline(never)]
+    pub(super) fn ask_owner(&mut self, owner: &str, open: &[Value]) -> Vec<String> {
         self.out.push(Output::FindOwner(owner.to_owned()));
         let mut calls = Vec::new();
         for call in open {
             calls.extend(call.str("toolCallId").map(str::to_owned));
         }
-        let until = now.saturating_add(self.config.timing.request);
-        self.hold(OpeningStage::Owner { calls, until });
+        calls
     }
 
     /// Says how the last turn ended, if not well. Its message can be sent again if it is

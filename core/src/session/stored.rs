@@ -9,7 +9,7 @@ use super::inquiry::{Reply, Subject};
 use super::open::stored_rows;
 use super::state::{Phase, Turn};
 use super::stream::Stream;
-use super::{Output, Protocol, Session};
+use super::{Protocol, Session};
 use crate::Millis;
 use crate::agui::Reading;
 use crate::error::{ErrorCode, ErrorInfo};
@@ -132,11 +132,7 @@ impl Session {
     /// The calls that are open are another page's.
     fn find_owner(&mut self, mut turn: Box<Turn>, open: &[Value], now: Millis) {
         let owner = open.first().and_then(|call| call.str("clientId")).unwrap_or("");
-        self.out.push(Output::FindOwner(owner.to_owned()));
-        let mut calls = Vec::new();
-        for call in open {
-            calls.extend(call.str("toolCallId").map(str::to_owned));
-        }
+        let calls = self.ask_owner(owner, open);
         turn.found = true;
         let until = now.saturating_add(self.config.timing.request);
         self.go_on(turn, Phase::Elsewhere { calls, until });
@@ -222,9 +218,7 @@ impl Session {
         for line in &mut self.transcript.lines {
             line.behind = line.behind.min(rows.len());
         }
-        for patch in self.redraw() {
-            self.out.patch(patch);
-        }
+        self.draw_anew();
     }
 }
 
