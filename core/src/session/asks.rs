@@ -42,7 +42,7 @@ impl Session {
         match &self.state {
             State::Unconfigured => return Ok(false),
             State::Failed(failed) if failed.until.is_none() => {
-                let message = "The agent could not be started, so this cannot be done. Mend what the error of the start names, then ask again.";
+                let message = "The agent could not be started. Mend what its error names, then ask again.";
                 return Err(ErrorInfo::new(ErrorCode::NotReady, message));
             }
             _ => {}
@@ -149,7 +149,7 @@ impl Session {
                 self.switch(id, body, now);
             }
             Ask::Earlier if self.transcript.thread_id != asked.thread => {
-                let message = "Another conversation was opened before its older messages came. Ask again.";
+                let message = "Another conversation was opened meanwhile. Ask again.";
                 return Err(ErrorInfo::new(ErrorCode::Conflict, message));
             }
             Ask::Earlier => return self.show_earlier(body).map(Value::Bool).ok_or_else(no_answer),
@@ -164,7 +164,7 @@ impl Session {
 
     /// The session that was asked is over.
     pub(super) fn leave_ask(&mut self, asked: &Asked) {
-        let message = "Another agent was set before this was done. Ask again.";
+        let message = "Another agent was set meanwhile. Ask again.";
         self.answer(asked.id, Err(ErrorInfo::new(ErrorCode::NotReady, message)));
     }
 }
