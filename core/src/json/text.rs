@@ -14,7 +14,7 @@ pub fn concat(pieces: &[&str]) -> String {
 /// What stands before and behind the first `mark`, which is ASCII; everything and
 /// nothing if there is none.
 pub(crate) fn cut(text: &str, mark: u8) -> (&str, &str) {
-    let at = text.find(char::from(mark)).unwrap_or(text.len());
+    let at = text.bytes().position(|b| b == mark).unwrap_or(text.len());
     (text.get(..at).unwrap_or(text), text.get(at + 1..).unwrap_or(""))
 }
 

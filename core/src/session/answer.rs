@@ -8,7 +8,6 @@ use super::stream::Stream;
 use super::{FetchId, Output, Protocol, Session};
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
-use crate::json::{self, Value};
 
 impl Session {
     pub(super) fn running_arrival(
@@ -99,17 +98,12 @@ impl Session {
             return self.renew(exchange.token, now);
         }
         if turn.link.may_run() || exchange.status == 410 {
-            let body = json::parse(&json::lossy(&exchange.body)).unwrap_or_default();
-            let reads = turn.link.stream.as_ref().map(|stream| stream.position().is_some() || turn.found);
+            let reads = turn.link.stream.as_ref().map(|stream| turn.found || stream.has_read());
             match (exchange.status, reads) {
                 // What was posted has never begun, and may be posted again.
                 (404, Some(false)) => {
                     turn.link.stream = None;
                     return self.lost(turn, None, fault::cut_off(), now);
-                }
-                (410, _) if body.get("conversation").is_some_and(Value::is_object) => {
-                    let stored = body.get("conversation").unwrap_or(&Value::Null);
-                    return self.go_by_store(turn, stored, now);
                 }
                 (204 | 404, Some(_)) | (410, _) => return self.read_stored(turn, now),
                 // Something between here and the server, or a server that starts.

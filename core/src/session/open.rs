@@ -167,25 +167,12 @@ impl Session {
             return self.attach(run, active.str("turnId").unwrap_or(""), now);
         }
         let open = body.get("openCalls").and_then(Value::as_array).unwrap_or_default();
-        let owner = open.first().and_then(|call| call.str("clientId"));
-        let Some(owner) = owner else {
+        let Some(calls) = self.ask_owner(open) else {
             self.ready(now);
             return self.tell_last(body);
         };
-        let calls = self.ask_owner(owner, open);
         let until = now.saturating_add(self.config.timing.request);
         self.hold(OpeningStage::Owner { calls, until });
-    }
-
-    /// Asks whether the page is gone that has the `open` calls; gives their ids.
-    #[inline(never)]
-    pub(super) fn ask_owner(&mut self, owner: &str, open: &[Value]) -> Vec<String> {
-        self.out.push(Output::FindOwner(owner.to_owned()));
-        let mut calls = Vec::new();
-        for call in open {
-            calls.extend(call.str("toolCallId").map(str::to_owned));
-        }
-        calls
     }
 
     /// Says how the last turn ended, if not well. Its message can be sent again if it is

@@ -62,7 +62,7 @@ impl Session {
         };
         if let Some(active) = named("activeRun") {
             let id = active.str("runId").unwrap_or("");
-            if id == turn.run_id && !turn.found {
+            if id == turn.run_id {
                 return self.lost(turn, None, fault::cut_off(), now);
             }
             if of_turn(&active, &turn) {
@@ -76,11 +76,16 @@ impl Session {
         self.take_stored(&mut turn, body);
         let mut stream = turn.link.stream.take().unwrap_or_else(|| self.new_stream(&turn));
         let open = body.get("openCalls").and_then(Value::as_array).unwrap_or_default();
-        let owner = open.first().and_then(|call| call.str("clientId"));
-        if owner.is_some_and(|owner| owner != self.config.client_id) {
-            return self.find_owner(turn, open, now);
+        let own = open.first().is_none_or(|call| call.str("clientId") == Some(&self.config.client_id));
+        if let Some(calls) = (!own).then(|| self.ask_owner(open)).flatten() {
+            turn.found = true;
+            let until = now.saturating_add(self.config.timing.request);
+            return self.go_on(turn, Phase::Elsewhere { calls, until });
         }
         self.out.notice(None);
+        if turn.found && !open.is_empty() {
+            return self.unknown(turn, now);
+        }
         for call in open {
             stream.note_open(call);
         }
@@ -129,13 +134,16 @@ impl Session {
         Box::new(Stream::new(run_id))
     }
 
-    /// The calls that are open are another page's.
-    fn find_owner(&mut self, mut turn: Box<Turn>, open: &[Value], now: Millis) {
-        let owner = open.first().and_then(|call| call.str("clientId")).unwrap_or("");
-        let calls = self.ask_owner(owner, open);
-        turn.found = true;
-        let until = now.saturating_add(self.config.timing.request);
-        self.go_on(turn, Phase::Elsewhere { calls, until });
+    /// Asks for the page whose calls are open, if there are any; gives their ids.
+    #[inline(never)]
+    pub(super) fn ask_owner(&mut self, open: &[Value]) -> Option<Vec<String>> {
+        let owner = open.first()?.str("clientId")?;
+        self.out.push(Output::FindOwner(owner.to_owned()));
+        let mut calls = Vec::new();
+        for call in open {
+            calls.extend(call.str("toolCallId").map(str::to_owned));
+        }
+        Some(calls)
     }
 
     /// It is known whether the page is gone that has the calls of a running turn.

@@ -88,6 +88,11 @@ impl Stream {
         !self.run_id.is_empty() && (self.seen > 0 || !self.told)
     }
 
+    /// Whether an event with a number was read.
+    pub(super) fn has_read(&self) -> bool {
+        self.seen > 0
+    }
+
     /// The `Last-Event-ID` to go on from; `None` for the whole stream.
     pub(super) fn position(&self) -> Option<String> {
         (self.seen > 0).then(|| concat(&[&self.run_id, ":", &digits(self.seen)]))
