@@ -9,7 +9,7 @@ use super::inquiry::{Reply, Subject};
 use super::open::stored_rows;
 use super::state::{Phase, Turn};
 use super::stream::Stream;
-use super::{Protocol, Session};
+use super::{Output, Protocol, Session};
 use crate::Millis;
 use crate::agui::Reading;
 use crate::error::{ErrorCode, ErrorInfo};
