@@ -48,6 +48,8 @@ impl Session {
             }
             Err(phase) => {
                 self.abort_phase(&phase);
+                // Nor does anybody wait for credentials that do not come.
+                self.out.notice(None);
                 if turn.link.may_run() || turn.found {
                     return self.close(turn, now);
                 }

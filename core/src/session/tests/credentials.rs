@@ -158,6 +158,21 @@ fn a_page_that_fails_loses_nothing() {
 }
 
 #[test]
+fn a_stop_while_a_page_fails() {
+    let mut bench = paged(None);
+    bench.send(1, "hi");
+    let run = bench.fetch();
+    refuse(&mut bench, run);
+    bench.input(Input::Token(Err(ErrorInfo::new(ErrorCode::Network, "The page's server is down."))));
+    bench.input(Input::Stop);
+    assert_eq!((bench.notice(), bench.result().status.as_str()), (None, "aborted"));
+    bench.settle_down();
+    bench.input(Input::Token(Err(ErrorInfo::new(ErrorCode::Network, "The page's server is down."))));
+    assert_eq!(bench.session.poll_timeout(), None, "nobody waits any more");
+    assert!(bench.errors().is_empty() && bench.notice().is_none());
+}
+
+#[test]
 fn another_shape_ends_what_waits_at_once() {
     let mut bench = paged(None);
     bench.send(1, "hi");
