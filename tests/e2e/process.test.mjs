@@ -65,16 +65,17 @@ async function midRun() {
   await host.saw('text-delta', 2);
 }
 
-test('killed in mid-run: interrupted, Retry, and after the restart Retry works', async () => {
+test('killed in mid-run: after the restart it is interrupted, and Retry works', async () => {
   await midRun();
   await runtime.process.stop('SIGKILL');
+  await host.panel.shows(/Reconnecting/);
+  await runtime.again();
   const result = await host.late();
   assert.equal(result.status, 'error');
   sentence(result.error.message);
   assert.equal((await host.saw('runtime-event:run_error')).detail.reason, 'interrupted');
   await host.panel.shows(/interrupted/i);
   await host.panel.retryButton.waitFor();
-  await runtime.again();
   await host.panel.retryButton.click();
   await host.saw('complete');
   await host.saw('agent-idle', 3);
