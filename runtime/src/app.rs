@@ -1,17 +1,21 @@
 //! The application: what all handlers share, and the server around it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::http::HeaderMap;
 use tokio::net::TcpListener;
 
 use crate::assets::Assets;
-use crate::auth::{MAX_LIFETIME, Tokens};
+use crate::auth::{self, MAX_LIFETIME, Tokens};
 use crate::clock;
-use crate::config::{Config, Environment};
+use crate::config::{self, Config, Environment};
+use crate::error::ApiResult;
 use crate::knowledge::Knowledge;
-use crate::limiter::Limiter;
+use crate::limits::Limits;
 use crate::model::Models;
+use crate::observe::trace;
 use crate::routes;
 use crate::run::Runs;
 use crate::serve::{self, Patience};
@@ -35,7 +39,8 @@ struct Inner {
     tokens: Tokens,
     models: Models,
     runs: Arc<Runs>,
-    limiter: Limiter,
+    limits: Limits,
+    stopping: AtomicBool,
     assets: Assets,
 }
 
@@ -45,6 +50,7 @@ impl App {
     /// # Errors
     /// A sentence that says what to do.
     pub async fn start(config: Config, env: &Environment) -> Result<App, OpenError> {
+        trace::start(config.telemetry.as_ref());
         let store = Store::open(&config.server.database).await?;
         let broken = |e| OpenError(format!("The database failed: {e}."));
         let secret = match &config.server.token_secret {
@@ -60,7 +66,8 @@ impl App {
             tokens,
             models: Models::new(&config, env),
             runs,
-            limiter: Limiter::new(config.server.anonymous_per_minute),
+            limits: Limits::new(&config.server),
+            stopping: AtomicBool::new(false),
             assets: Assets::new(config.server.assets.clone()),
             store,
             config,
@@ -79,8 +86,10 @@ impl App {
         let runs = Arc::clone(&self.0.runs);
         let (log_keep, run_keep) = (self.0.config.server.log_keep, self.0.config.server.run_keep);
         let sweeping = tokio::spawn(Arc::clone(&runs).sweep(log_keep, run_keep));
+        let app = self.clone();
         let stopped = async move {
             stop.await;
+            app.0.stopping.store(true, Ordering::Relaxed);
             runs.shutdown(RUNS_PATIENCE).await;
         };
         let patience = Patience {
@@ -91,6 +100,7 @@ impl App {
         sweeping.abort();
         // Whoever still reads after this is cut off with the process.
         let _ = tokio::time::timeout(CONNECTIONS_PATIENCE, closing.shutdown()).await;
+        let _ = tokio::time::timeout(CONNECTIONS_PATIENCE, trace::flush()).await;
         self.0.store.close().await;
         Ok(())
     }
@@ -120,8 +130,24 @@ impl App {
         &self.0.runs
     }
 
-    pub(crate) fn limiter(&self) -> &Limiter {
-        &self.0.limiter
+    /// How often may be asked.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    /// Whether the server is going down.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.0.stopping.load(Ordering::Relaxed)
+    }
+
+    /// The app that the backend of a customer calls for, if it knows one of its keys.
+    ///
+    /// # Errors
+    /// `invalid-auth`, or the app asks too often.
+    pub(crate) fn backend(&self, uid: &str, headers: &HeaderMap) -> ApiResult<&config::App> {
+        let app = auth::check_api_key(self.config().app(uid), headers)?;
+        self.limits().app(uid)?;
+        Ok(app)
     }
 
     pub(crate) fn assets(&self) -> &Assets {

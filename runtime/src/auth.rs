@@ -182,7 +182,7 @@ impl Tokens {
 ///
 /// # Errors
 /// `invalid-auth`.
-pub(crate) fn check_api_key(app: Option<&App>, headers: &HeaderMap) -> ApiResult<()> {
+pub(crate) fn check_api_key<'a>(app: Option<&'a App>, headers: &HeaderMap) -> ApiResult<&'a App> {
     let given = headers.get("x-api-key").map(|v| v.as_bytes()).unwrap_or_default();
     // Comparing signatures under a key of one moment takes the same time for every input.
     let key = hmac::Key::new(hmac::HMAC_SHA256, ids::key::<32>().as_bytes());
@@ -191,8 +191,8 @@ pub(crate) fn check_api_key(app: Option<&App>, headers: &HeaderMap) -> ApiResult
     for known in app.map(|a| a.api_keys.as_slice()).unwrap_or_default() {
         good |= hmac::verify(&key, known.expose().as_bytes(), given_tag.as_ref()).is_ok();
     }
-    if good && !given.is_empty() {
-        return Ok(());
+    if let Some(app) = app.filter(|_| good && !given.is_empty()) {
+        return Ok(app);
     }
     let message = "The x-api-key header is missing or is no key of this app. Compare it with api_keys in the configuration.";
     Err(ApiError::new(ErrorCode::InvalidAuth, message))

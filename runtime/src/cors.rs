@@ -1,5 +1,6 @@
 //! Which pages may read our answers. No cookies and no credentials mode: tokens
-//! are sent by hand, so an origin is either let in by name or not at all.
+//! are sent by hand, so an origin is either let in by name or not at all. Who may ask is also
+//! asked here whether they ask too often, so that a page can read the refusal.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -8,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use mindset_core::error::ErrorCode;
 
 use crate::app::App;
+use crate::auth::User;
 use crate::clock;
 use crate::error::ApiError;
 
@@ -26,7 +28,8 @@ pub(crate) async fn layer(State(app): State<App>, request: Request, next: Next) 
     let preflight = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let text = origin.as_ref().map(|o| o.to_str().unwrap_or(""));
-    let allowed = text.is_some_and(|o| open || allows(&app, &request, o));
+    let user = app.tokens().bearer(request.headers(), clock::now()).ok();
+    let allowed = text.is_some_and(|o| open || allows(&app, user.as_ref(), o));
     let mut response = if preflight && allowed {
         let mut response = StatusCode::NO_CONTENT.into_response();
         preflight_headers(response.headers_mut());
@@ -34,11 +37,17 @@ pub(crate) async fn layer(State(app): State<App>, request: Request, next: Next) 
     } else if preflight || (origin.is_some() && !allowed) {
         not_allowed(text.unwrap_or("")).into_response()
     } else {
-        next.run(request).await
+        match user.map_or(Ok(()), |user| app.limits().user(&user)) {
+            Ok(()) => next.run(request).await,
+            Err(limited) => limited.into_response(),
+        }
     };
     response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
     if let Some(origin) = origin.filter(|_| allowed) {
-        response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        let readable = HeaderValue::from_static("retry-after, x-request-id");
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, readable);
     }
     response
 }
@@ -46,10 +55,10 @@ pub(crate) async fn layer(State(app): State<App>, request: Request, next: Next) 
 /// Whether the app of the request's token lets the page in. A preflight carries no
 /// token, and one that is not good gets an error that the page has to read: then
 /// any app counts.
-fn allows(app: &App, request: &Request, origin: &str) -> bool {
-    match app.tokens().bearer(request.headers(), clock::now()) {
-        Ok(user) => app.config().app(&user.app).is_some_and(|a| a.allows(origin)),
-        Err(_) => app.config().apps.iter().any(|a| a.allows(origin)),
+fn allows(app: &App, user: Option<&User>, origin: &str) -> bool {
+    match user {
+        Some(user) => app.config().app(&user.app).is_some_and(|a| a.allows(origin)),
+        None => app.config().apps.iter().any(|a| a.allows(origin)),
     }
 }
 
@@ -67,7 +76,10 @@ pub(crate) fn not_allowed(origin: &str) -> ApiError {
 fn preflight_headers(headers: &mut HeaderMap) {
     let fixed: [(HeaderName, &str); 3] = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, accept, last-event-id"),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type, accept, last-event-id, traceparent, tracestate",
+        ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     for (name, value) in fixed {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::json::Object;
@@ -99,16 +99,17 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut body = object! { "error": self.info.to_json() };
         body.insert_some("conversation", self.conversation);
+        let code = self.info.code;
         let headers = [
             (header::CONTENT_TYPE, "application/json"),
             (header::CACHE_CONTROL, "no-store"),
             (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         ];
         let mut response = (self.status, headers, body.to_string()).into_response();
+        // For the metrics.
+        response.extensions_mut().insert(code);
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-            let readable = HeaderValue::from_static("retry-after");
-            response.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, readable);
         }
         response
     }

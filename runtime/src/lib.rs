@@ -16,8 +16,10 @@ mod error;
 mod ids;
 mod knowledge;
 mod limiter;
+mod limits;
 mod mcp;
 mod model;
+mod observe;
 mod pattern;
 mod routes;
 mod run;
@@ -27,4 +29,5 @@ mod tools;
 
 pub use app::App;
 pub use model::DISCLOSURE;
+pub use observe::Operations;
 pub use store::OpenError;

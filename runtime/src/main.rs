@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use mindset_runtime::App;
-use mindset_runtime::config::{self, Config, Environment, LogLevel};
+use mindset_runtime::config::{self, Config, Environment, LogFormat, OperationsListener};
+use mindset_runtime::{App, Operations};
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -104,7 +104,8 @@ fn options(mut args: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<
 
 /// Our own code logs at the level of the configuration, others' only what is wrong: what
 /// they would tell beyond that could hold headers and bodies.
-fn log_to_stderr(level: LogLevel) {
+fn log_to_stderr(config: &Config) {
+    let level = config.server.log;
     let others = level.filter().min(LevelFilter::WARN);
     let own = ["mindset_runtime", "mindset_core"].map(|target| (target, level.filter()));
     // The MCP client quotes what servers say, also in warnings.
@@ -115,11 +116,16 @@ fn log_to_stderr(level: LogLevel) {
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .with_max_level(LevelFilter::TRACE);
-    lines.finish().with(targets).init();
+    match config.server.log_format {
+        LogFormat::Text => lines.finish().with(targets).init(),
+        LogFormat::Json => {
+            lines.json().flatten_event(true).with_span_list(false).finish().with(targets).init();
+        }
+    }
 }
 
 async fn serve(config: Config, env: Environment) -> Result<(), String> {
-    log_to_stderr(config.server.log);
+    log_to_stderr(&config);
     let address = config.server.listen;
     let listener = TcpListener::bind(address).await.map_err(|error| {
         let remedy = "End the other program or choose another port with MINDSET__SERVER__LISTEN.";
@@ -131,12 +137,46 @@ async fn serve(config: Config, env: Environment) -> Result<(), String> {
         }
     })?;
     let bound = listener.local_addr().unwrap_or(address);
+    let operations = operations(config.server.operations).await?;
     let app = App::start(config, &env).await.map_err(|e| e.0)?;
     let stop =
         stop_signal().map_err(|error| format!("The system gives no signals ({error}). Start it again."))?;
+    operations.started(&app);
     tracing::info!("listening on http://{bound}");
     let served = app.serve(listener, stop).await;
     served.map_err(|error| format!("The server stopped ({error}). Start it again."))
+}
+
+/// Answers operators from now on: also before the application has started.
+async fn operations(listener: OperationsListener) -> Result<Operations, String> {
+    let operations = Operations::new();
+    let usual = OperationsListener::USUAL.to_owned();
+    let (address, other) = match listener {
+        OperationsListener::Off => return Ok(operations),
+        OperationsListener::Usual => (usual, Some("127.0.0.1:0")),
+        OperationsListener::At(address) => (address.to_string(), None),
+    };
+    let bound = match (TcpListener::bind(&address).await, other) {
+        (Err(_), Some(other)) => TcpListener::bind(other).await,
+        (bound, _) => bound,
+    };
+    let bound = bound.map_err(|error| {
+        format!(
+            "Operators cannot be answered on {address} ({}). Choose another address with \
+             MINDSET__SERVER__OPERATIONS, or \"off\".",
+            error.kind()
+        )
+    })?;
+    if let Ok(address) = bound.local_addr() {
+        tracing::info!("operations on http://{address}");
+    }
+    let serving = operations.clone();
+    tokio::spawn(async move {
+        if let Err(error) = serving.serve(bound).await {
+            tracing::error!(%error, "operators are answered no more");
+        }
+    });
+    Ok(operations)
 }
 
 /// Ready at Ctrl-C or when the system asks to stop; listens from this call on.

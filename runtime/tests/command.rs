@@ -252,6 +252,7 @@ fn a_signal_ends_it_well() {
     let folder = Folder::new();
     let mut child = program(&folder, CONFIG)
         .env("MINDSET__SERVER__LISTEN", "127.0.0.1:0")
+        .env("MINDSET__SERVER__OPERATIONS", "off")
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();

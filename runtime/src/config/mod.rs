@@ -9,6 +9,7 @@ mod env;
 mod log;
 mod mcp;
 mod network;
+mod operations;
 mod print;
 mod read;
 mod reader;
@@ -20,6 +21,7 @@ pub use log::LogLevel;
 pub use mcp::McpServer;
 pub(crate) use mcp::is_private;
 pub use network::Network;
+pub use operations::{LogFormat, OperationsListener, Telemetry};
 pub(crate) use read::default_base_url;
 pub use read::{Fault, load, load_text};
 pub use value::{Origin, Secret};
@@ -37,6 +39,8 @@ pub struct Config {
     pub server: Server,
     /// The models that agents can name.
     pub models: Vec<ModelConfig>,
+    /// Where traces go, if anywhere.
+    pub telemetry: Option<Telemetry>,
     /// The applications.
     pub apps: Vec<App>,
     /// Whether what models and tools were told is kept for a while to be looked at.
@@ -67,6 +71,10 @@ pub struct Server {
     pub reader_timeout: Duration,
     /// The largest request body, in bytes.
     pub max_body: u64,
+    /// Requests per minute and user.
+    pub requests_per_user: u64,
+    /// Requests per minute and app, those of its users and of its backend.
+    pub requests_per_app: u64,
     /// New anonymous sessions per minute and address.
     pub anonymous_per_minute: u64,
     /// Peers whose `X-Forwarded-For` is believed.
@@ -75,6 +83,10 @@ pub struct Server {
     pub request_timeout: Duration,
     /// What is logged of our own code; of others' only warnings and errors are.
     pub log: LogLevel,
+    /// How a line of the log looks.
+    pub log_format: LogFormat,
+    /// Where operators ask.
+    pub operations: OperationsListener,
 }
 
 /// `[models.NAME]`.

@@ -4,11 +4,21 @@ use toml::{Table, Value};
 
 use super::mcp;
 use super::value::print_duration;
-use super::{Agent, App, Config, Context, ModelConfig, Provider, Secret, Server};
+use super::{
+    Agent, App, Config, Context, LogFormat, ModelConfig, OperationsListener, Provider, Secret, Server,
+};
 
 pub(super) fn to_toml(config: &Config) -> String {
     let mut root = Table::new();
     root.insert("server".into(), Value::Table(server(&config.server)));
+    if let Some(telemetry) = &config.telemetry {
+        let mut t = Table::new();
+        put(&mut t, "otlp_endpoint", masked(&telemetry.otlp_endpoint));
+        if let Some(authorization) = &telemetry.authorization {
+            put(&mut t, "authorization", authorization.to_string());
+        }
+        root.insert("telemetry".into(), Value::Table(t));
+    }
     let models: Table = config.models.iter().map(|m| (m.name.clone(), Value::Table(model(m)))).collect();
     if !models.is_empty() {
         root.insert("models".into(), Value::Table(models));
@@ -35,10 +45,19 @@ fn server(s: &Server) -> Table {
     }
     put(&mut t, "reader_timeout", print_duration(s.reader_timeout));
     t.insert("max_body".into(), integer(s.max_body));
+    t.insert("requests_per_user".into(), integer(s.requests_per_user));
+    t.insert("requests_per_app".into(), integer(s.requests_per_app));
     t.insert("anonymous_per_minute".into(), integer(s.anonymous_per_minute));
     t.insert("trusted_proxies".into(), texts(s.trusted_proxies.iter().map(ToString::to_string)));
     put(&mut t, "request_timeout", print_duration(s.request_timeout));
     put(&mut t, "log", s.log.as_str());
+    put(&mut t, "log_format", if s.log_format == LogFormat::Json { "json" } else { "text" });
+    let operations = match s.operations {
+        OperationsListener::Off => "off".to_owned(),
+        OperationsListener::Usual => OperationsListener::USUAL.to_owned(),
+        OperationsListener::At(address) => address.to_string(),
+    };
+    put(&mut t, "operations", operations);
     t
 }
 

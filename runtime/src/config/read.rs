@@ -84,18 +84,24 @@ const SERVER: &[&str] = &[
     "run_keep",
     "reader_timeout",
     "max_body",
+    "requests_per_user",
+    "requests_per_app",
     "anonymous_per_minute",
     "trusted_proxies",
     "request_timeout",
     "log",
+    "log_format",
+    "operations",
 ];
 
 impl<'a> Reader<'a> {
     fn config(&mut self, tree: &'a Table) -> Config {
         let root = Node { table: tree, path: String::new() };
-        self.known(&root, &["server", "models", "apps"]);
+        self.known(&root, &["server", "telemetry", "models", "apps"]);
         let (server, models) = (self.table(&root, "server"), self.table(&root, "models"));
         let server = self.server(&server);
+        let telemetry = self.table(&root, "telemetry");
+        let telemetry = self.telemetry(&telemetry);
         let models = self.models(&models);
         let nodes = self.tables(&root, "apps");
         let apps: Vec<App> = nodes.iter().map(|node| self.app(node, &models)).collect();
@@ -103,7 +109,7 @@ impl<'a> Reader<'a> {
             self.fault("apps", "no app is defined", "add an [[apps]] table with a uid and an agent");
         }
         self.unique("apps", apps.iter().map(|a| a.uid.as_str()));
-        Config { server, models, apps, dev: false }
+        Config { server, telemetry, models, apps, dev: false }
     }
 
     fn server(&mut self, node: &Node<'_>) -> Server {
@@ -128,10 +134,14 @@ impl<'a> Reader<'a> {
                 .then(|| self.duration(node, "run_keep", hour * 24 * 365)),
             reader_timeout: self.duration(node, "reader_timeout", Duration::from_secs(60)),
             max_body: self.number(node, "max_body").unwrap_or(8 * 1024 * 1024),
+            requests_per_user: self.number(node, "requests_per_user").unwrap_or(1200),
+            requests_per_app: self.number(node, "requests_per_app").unwrap_or(60_000),
             anonymous_per_minute: self.number(node, "anonymous_per_minute").unwrap_or(120),
             trusted_proxies: self.networks(node, "trusted_proxies"),
             request_timeout: self.duration(node, "request_timeout", Duration::from_secs(30)),
             log: self.log_level(node),
+            log_format: self.log_format(node),
+            operations: self.operations(node),
         };
         if server.token_secret.as_ref().is_some_and(|s| s.expose().len() < 32) {
             let path = node.path("token_secret");

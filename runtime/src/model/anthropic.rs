@@ -64,6 +64,10 @@ impl Model for Anthropic {
     fn shown_name(&self) -> &str {
         &self.config.model
     }
+
+    fn provider(&self) -> &'static str {
+        "anthropic"
+    }
 }
 
 /// Messages with blocks. Neighbours of one role are one message here, because the

@@ -30,6 +30,9 @@ pub(crate) trait Model: Send + Sync + Debug {
     /// The provider's name for the model, shown to readers.
     fn shown_name(&self) -> &str;
 
+    /// Whose it is, as the conventions of OpenTelemetry write it.
+    fn provider(&self) -> &'static str;
+
     /// Set when the answers do not come from an AI; readers show it.
     fn disclosure(&self) -> Option<&str> {
         None

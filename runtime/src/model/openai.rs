@@ -68,6 +68,10 @@ impl Model for OpenAi {
     fn shown_name(&self) -> &str {
         &self.config.model
     }
+
+    fn provider(&self) -> &'static str {
+        "openai"
+    }
 }
 
 fn message(message: &ModelMessage, host: &str) -> Object {

@@ -12,7 +12,6 @@ use mindset_core::time::iso_8601;
 
 use super::{Segment, Segments, asked, body, json, query};
 use crate::app::App;
-use crate::auth::check_api_key;
 use crate::config::{self, Agent};
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
@@ -28,7 +27,7 @@ pub(super) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    let config = known_app(&app, &app_uid, &headers)?;
+    let config = app.backend(&app_uid, &headers)?;
     let request = body::read_object(body, &app.config().server).await?;
     let agent_uid = body::text(&request, "agentUid", 200)?;
     let agent = config.agent(agent_uid).ok_or_else(|| asked::unknown_agent(agent_uid))?;
@@ -64,7 +63,7 @@ pub(super) async fn list(
     headers: HeaderMap,
     uri: Uri,
 ) -> ApiResult<Response> {
-    let config = known_app(&app, &app_uid, &headers)?;
+    let config = app.backend(&app_uid, &headers)?;
     let query = query(&uri);
     let named = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let before = named("next").map(str::parse::<i64>).transpose().map_err(|_| {
@@ -83,7 +82,7 @@ pub(super) async fn read(
     Segments(app_uid, uid): Segments,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let config = known_app(&app, &app_uid, &headers)?;
+    let config = app.backend(&app_uid, &headers)?;
     let session = app.store().agent_session(&app_uid, &uid).await?.ok_or_else(unknown)?;
     Ok(json(shown(&session, config).into()))
 }
@@ -94,17 +93,11 @@ pub(super) async fn delete(
     Segments(app_uid, uid): Segments,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    known_app(&app, &app_uid, &headers)?;
+    app.backend(&app_uid, &headers)?;
     if !app.store().delete_agent_session(&app_uid, &uid).await? {
         return Err(unknown());
     }
     Ok(StatusCode::NO_CONTENT.into_response())
-}
-
-fn known_app<'a>(app: &'a App, uid: &str, headers: &HeaderMap) -> ApiResult<&'a config::App> {
-    let config = app.config().app(uid);
-    check_api_key(config, headers)?;
-    config.ok_or_else(unknown)
 }
 
 fn unknown() -> ApiError {

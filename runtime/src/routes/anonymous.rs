@@ -1,7 +1,6 @@
 //! `POST /v1/anonymous`: a token for a visitor whom nobody vouches for.
 
 use std::net::SocketAddr;
-use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, State};
@@ -42,10 +41,7 @@ pub(super) async fn create(
     check_origin(config, &headers)?;
     // Last: a page that may not ask at all must not use up what others may.
     let address = client::address(peer.ip(), &headers, &app.config().server.trusted_proxies);
-    app.limiter().take(address, Instant::now()).map_err(|wait| {
-        let message = "Too many sessions were asked for from this address. Wait a minute and try again.";
-        ApiError::new(ErrorCode::RateLimited, message).retry_after(wait)
-    })?;
+    app.limits().address(address)?;
     let known = match given {
         Some(key) => app.store().anonymous_user(app_uid, key).await?.map(|id| (id, key.to_owned())),
         None => None,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use axum::http::HeaderMap;
 use mindset_core::error::ErrorCode;
 
 use super::anonymous;
@@ -12,6 +13,8 @@ use crate::config::Agent;
 use crate::error::{ApiError, ApiResult};
 use crate::mcp::Caller;
 use crate::model::Model;
+use crate::observe::RunWatch;
+use crate::observe::trace::Context;
 use crate::store::AgentSession;
 use crate::tools::Scope;
 
@@ -50,17 +53,24 @@ pub(super) async fn find<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<
     }
 }
 
-/// The agent's model.
+/// The agent's model, and who watches the run that it answers in.
 ///
 /// # Errors
 /// It is not configured.
-pub(super) fn model(app: &App, agent: &Agent) -> ApiResult<Arc<dyn Model>> {
-    app.models().get(&agent.model).ok_or_else(|| {
+pub(super) fn model(
+    app: &App,
+    agent: &Agent,
+    conversation: &str,
+    headers: &HeaderMap,
+) -> ApiResult<(Arc<dyn Model>, Arc<RunWatch>)> {
+    let model = app.models().get(&agent.model).ok_or_else(|| {
         ApiError::new(
             ErrorCode::AgentMisconfigured,
             "The agent's model is not configured. The operator has to add it.",
         )
-    })
+    })?;
+    let watch = RunWatch::new(&agent.uid, conversation, model.as_ref(), Context::of(headers));
+    Ok((watch.model(model), watch))
 }
 
 /// For whom the tools of a run work: what the session names and the agent still has.

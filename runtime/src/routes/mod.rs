@@ -13,6 +13,7 @@ mod signout;
 mod surrogates;
 mod table;
 mod threads;
+mod watch;
 
 use axum::Router;
 use axum::extract::{FromRequestParts, MatchedPath, OriginalUri, Path, Request, State};
@@ -42,6 +43,7 @@ pub(crate) fn router(app: App) -> Router {
         })
         .fallback(other)
         .layer(middleware::from_fn_with_state(app.clone(), cors::layer))
+        .layer(middleware::from_fn_with_state(app.clone(), watch::layer))
         .with_state(app)
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn create(
         body::field(&format!("The body is no run input. {}.", why.trim_end_matches('.')))
     })?;
     surrogates::refuse_halves(&text, &["forwardedProps", "mindset", "passthroughParams"])?;
-    let model = asked::model(&app, agent)?;
+    let (model, watch) = asked::model(&app, agent, &input.thread_id, &headers)?;
     let order = Order {
         scope: asked::scope(&app, &user, agent, session).await?,
         agent: agent.clone(),
@@ -49,6 +49,7 @@ pub(super) async fn create(
         agent_uid,
         user,
         model,
+        watch,
         input,
     };
     let (user, run_id) = (order.user.clone(), order.input.run_id.clone());

@@ -10,7 +10,7 @@ use mindset_core::time::iso_8601;
 
 use super::{Segment, body, json};
 use crate::app::App;
-use crate::auth::{User, check_api_key};
+use crate::auth::User;
 use crate::clock;
 use crate::error::ApiResult;
 
@@ -22,7 +22,7 @@ pub(super) async fn auth(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    check_api_key(app.config().app(&app_uid), &headers)?;
+    app.backend(&app_uid, &headers)?;
     let request = body::read_object(body, &app.config().server).await?;
     let external_id = body::external_id(&request, "externalId")?;
     let name = body::optional_text(&request, "name", 200)?;

@@ -13,7 +13,7 @@ use mindset_core::{limits, object};
 use super::asked::{self, Asked};
 use super::{Segment, body, json};
 use crate::app::App;
-use crate::auth::{User, check_api_key};
+use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::run::Order;
@@ -26,7 +26,7 @@ pub(super) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    check_api_key(app.config().app(&app_uid), &headers)?;
+    app.backend(&app_uid, &headers)?;
     let request = body::read_object(body, &app.config().server).await?;
     let agent_uid = body::text(&request, "agentUid", 200)?.to_owned();
     let external_id = body::external_id(&request, "externalUserId")?;
@@ -37,12 +37,12 @@ pub(super) async fn create(
     let id = app.store().user_by_external_id(&app_uid, external_id, None).await?;
     let user = User { app: app_uid, id, anonymous: false };
     let Asked { agent, session } = asked::find(&app, &user, &agent_uid).await?;
-    let model = asked::model(&app, agent)?;
+    let (model, watch) = asked::model(&app, agent, &conversation, &headers)?;
     let scope = asked::scope(&app, &user, agent, session).await?;
     // The id is fresh, so nobody can post the same order again.
     let body_hash = ids::hash(posted.to_string().as_bytes());
     let agent = agent.clone();
-    app.runs().start(Order { user, agent, agent_uid, scope, model, input, body_hash }).await?;
+    app.runs().start(Order { user, agent, agent_uid, scope, model, watch, input, body_hash }).await?;
     let answer = object! { "conversationId": conversation, "runId": run_id, "state": "running" };
     Ok((StatusCode::CREATED, json(answer.into())).into_response())
 }

@@ -6,6 +6,8 @@ use std::task::{Context, Poll, Waker};
 
 use mindset_core::turn::RunState;
 
+use crate::observe::metrics;
+
 /// Events that stay in memory, unless more came at once; older ones are read from the store.
 const EVENTS: usize = 16;
 
@@ -70,6 +72,7 @@ impl Log {
         let before = tail.last;
         for event in events {
             tail.last += 1;
+            metrics::EVENTS.add(&[], 1);
             tail.bytes += event.len();
             tail.events.push_back(event);
         }

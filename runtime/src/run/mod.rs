@@ -25,6 +25,7 @@ use mindset_core::error::ErrorCode;
 use mindset_core::passthrough::Passthrough;
 use mindset_core::turn::{Conversation, RunState};
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use crate::auth::User;
 use crate::clock;
@@ -33,6 +34,7 @@ use crate::dev::Recorder;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::model::Model;
+use crate::observe::RunWatch;
 use crate::store::{Entry, LostRun, Part, RunStatus, Store};
 use crate::tools::{Scope, Tools};
 
@@ -77,6 +79,8 @@ pub(crate) struct Order {
     pub(crate) scope: Scope,
     /// Its model.
     pub(crate) model: Arc<dyn Model>,
+    /// Who watches it.
+    pub(crate) watch: Arc<RunWatch>,
     /// What was posted.
     pub(crate) input: RunAgentInput,
     /// The same, hashed: equal orders have equal hashes.
@@ -148,7 +152,7 @@ impl Runs {
     /// Why it cannot run.
     pub(crate) async fn start(self: &Arc<Runs>, order: Order) -> ApiResult<Attached> {
         let runs = Arc::clone(self);
-        let started = tokio::spawn(async move { runs.start_now(order).await }).await;
+        let started = tokio::spawn(async move { runs.start_now(order).await }.in_current_span()).await;
         started.unwrap_or_else(|_| {
             Err(ApiError::new(ErrorCode::Internal, "The run could not be started. Try again in a moment."))
         })
@@ -178,7 +182,8 @@ impl Runs {
     /// There is no such run, or the database failed.
     pub(crate) async fn cancel(self: &Arc<Runs>, user: User, run_id: String) -> ApiResult<RunStatus> {
         let runs = Arc::clone(self);
-        let cancelled = tokio::spawn(async move { runs.cancel_now(&user, &run_id).await }).await;
+        let cancelled =
+            tokio::spawn(async move { runs.cancel_now(&user, &run_id).await }.in_current_span()).await;
         cancelled.unwrap_or_else(|_| {
             Err(ApiError::new(ErrorCode::Internal, "The run could not be cancelled. Try again in a moment."))
         })

@@ -174,6 +174,7 @@ impl Runs {
         task::spawn(task::Start {
             turn,
             model: order.model,
+            watch: order.watch,
             scope: order.scope,
             warnings,
             inbox,

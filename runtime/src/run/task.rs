@@ -16,6 +16,7 @@ use mindset_core::turn::{
     Input, ModelEvent, ModelFailure, ModelRequest, Output, RunState, ToolOutcome, ToolRequest, Turn,
 };
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use super::script::{self, Script};
 use super::{Command, LiveRun, Runs};
@@ -23,6 +24,7 @@ use crate::auth::User;
 use crate::clock;
 use crate::dev;
 use crate::model::{Answer, Model};
+use crate::observe::RunWatch;
 use crate::store::{Entry, LostRun, NewRun, RunStatus, StoreError};
 use crate::tools::Scope;
 
@@ -30,6 +32,7 @@ use crate::tools::Scope;
 pub(super) struct Start {
     pub(super) turn: Turn,
     pub(super) model: Arc<dyn Model>,
+    pub(super) watch: Arc<RunWatch>,
     pub(super) scope: Scope,
     /// For the readers, right after the run has started.
     pub(super) warnings: Vec<String>,
@@ -42,6 +45,7 @@ pub(super) struct Start {
 
 /// Lets the run go on by itself.
 pub(super) fn spawn(start: Start) {
+    start.watch.begin();
     let task = Task {
         script: Script::new(start.runs.store.log(), &start.run),
         start,
@@ -52,7 +56,7 @@ pub(super) fn spawn(start: Start) {
         broken: false,
         left: false,
     };
-    tokio::spawn(task.drive());
+    tokio::spawn(task.drive().in_current_span());
 }
 
 struct Task {
@@ -186,9 +190,11 @@ impl Task {
     fn call_tool(&self, request: ToolRequest) {
         let (runs, scope) = (Arc::clone(&self.start.runs), self.start.scope.clone());
         let (key, run_id) = (self.start.run.conversation_key, self.start.run_id.clone());
+        let watched = self.start.watch.tool(&request);
         let call = async move {
             let begin = Instant::now();
             let outcome = runs.tools.call(&scope, &request).await;
+            watched.end(&outcome);
             let duration = millis(begin);
             record(&runs, (key, &run_id), &scope, (&request, &outcome, duration));
             Input::Tool { call_id: request.call_id, outcome, duration }
@@ -227,6 +233,7 @@ impl Task {
     }
 
     async fn finish(mut self, state: RunState) {
+        self.start.watch.end(state);
         self.answer = None;
         self.calls.clear();
         tracing::debug!(run = self.start.run_id, state = RunStatus::Ended(state).as_str(), "run ended");

@@ -6,6 +6,7 @@
 mod conversations;
 mod entries;
 mod events;
+mod health;
 mod knowledge;
 mod listing;
 mod lock;

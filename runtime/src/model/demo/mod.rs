@@ -52,6 +52,10 @@ impl Model for Demo {
         "demo"
     }
 
+    fn provider(&self) -> &'static str {
+        "mindset_demo"
+    }
+
     fn disclosure(&self) -> Option<&str> {
         Some(DISCLOSURE)
     }
