@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { canary, found } from '../support/canary.mjs';
+import { Collector } from '../support/collector.mjs';
 import { ROOT, pythonProgram } from '../support/paths.mjs';
 import { Program } from '../support/process.mjs';
 import { Runtime } from '../support/runtime.mjs';
@@ -20,29 +20,6 @@ const COLLECTOR = canary('collector');
 let collector;
 let runtime;
 let operations;
-
-/** A collector of OTLP over HTTP that keeps what it gets. */
-async function collect() {
-  const got = { spans: [], bodies: [], headers: [] };
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const bytes of request) body += bytes;
-    assert.deepEqual([request.method, request.url, request.headers['content-type']], ['POST', '/v1/traces', 'application/json']);
-    got.bodies.push(body);
-    got.headers.push(request.headers);
-    for (const { resource, scopeSpans } of JSON.parse(body).resourceSpans) {
-      const facts = Object.fromEntries(resource.attributes.map(({ key, value }) => [key, value.stringValue]));
-      assert.equal(facts['service.name'], 'mindset-runtime');
-      for (const { spans } of scopeSpans) got.spans.push(...spans);
-    }
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end('{}');
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  got.origin = `http://127.0.0.1:${server.address().port}`;
-  got.stop = () => server.close().closeAllConnections();
-  return got;
-}
 
 const config = () => `
 [server]
@@ -87,7 +64,7 @@ async function listener(of) {
 }
 
 before(async () => {
-  collector = await collect();
+  collector = await Collector.start();
   runtime = await Runtime.start({ config: config() });
   operations = await listener(runtime);
 });

@@ -14,6 +14,7 @@ import { McpServer, createMcpHandler, fromJsonSchema } from '@modelcontextprotoc
 
 import { launch } from '../support/browser.mjs';
 import { canary, found } from '../support/canary.mjs';
+import { Collector } from '../support/collector.mjs';
 import { Host } from '../support/host.mjs';
 import { Runtime } from '../support/runtime.mjs';
 import { site } from '../support/site.mjs';
@@ -44,11 +45,12 @@ const TABLE = {
   argument: ['model', 'mcp', 'page', 'db'],
   answer: ['model', 'down', 'db'],
 };
-const PLACES = ['model', 'mcp', 'up', 'down', 'db', 'log', 'events', 'page', 'dev'];
+const PLACES = ['model', 'mcp', 'up', 'down', 'db', 'log', 'events', 'page', 'dev', 'traces'];
 
 let browser;
 let models;
 let mcp;
+let collector;
 let taps;
 let runtime;
 let words;
@@ -94,6 +96,9 @@ function config() {
   return `
 [server]
 log = "trace"
+
+[telemetry]
+otlp_endpoint = "${collector.origin}"
 
 [models.open]
 provider = "openai"
@@ -189,6 +194,7 @@ async function turn(agentUid) {
   models.on({ userMessage: 'Do it', hasToolResult: true }, { content: `Both are done, ${words.answer}.` });
   await models.start();
   mcp = await hr();
+  collector = await Collector.start();
   taps = { model: await Tap.to(models.url), mcp: await Tap.to(mcp.origin) };
   runtime = await Runtime.start({ config: config(), args: ['--dev'] });
   taps.page = await Tap.to(runtime.origin);
@@ -207,12 +213,16 @@ async function turn(agentUid) {
       headers: { authorization: `Bearer ${given.token}` },
     });
     assert.equal(dev.status, 200);
+    const entries = await dev.text();
     const files = readdirSync(runtime.folder).filter((file) => file.startsWith('mindset.db'));
     assert.ok(files.length > 0);
+    // Each turn has a trace, and the server sends them as it ends at the latest.
+    await runtime.process.stop();
     // The write-ahead file holds what the main one has not yet.
     const db = Buffer.concat(files.map((file) => readFileSync(join(runtime.folder, file))));
     return {
       got,
+      spans: collector.spans,
       places: {
         model: taps.model.sent,
         journal: Buffer.from(JSON.stringify(models.getRequests())),
@@ -223,7 +233,8 @@ async function turn(agentUid) {
         log: Buffer.from(runtime.output),
         events: Buffer.from(events),
         page: Buffer.from(JSON.stringify(got)),
-        dev: Buffer.from(await dev.text()),
+        dev: Buffer.from(entries),
+        traces: Buffer.from(collector.bodies.join('\n')),
       },
     };
   } finally {
@@ -232,13 +243,27 @@ async function turn(agentUid) {
     await runtime.stop();
     for (const tap of Object.values(taps)) await tap.stop();
     mcp.stop();
+    collector.stop();
     await models.stop();
   }
 }
 
 for (const [agentUid, provider] of Object.entries(PROVIDERS)) {
   test(`each channel arrives where it should and nowhere else, ${provider}`, async () => {
-    const { places, got } = await turn(agentUid);
+    const { places, got, spans } = await turn(agentUid);
+    // The turn has two runs because of the page's tool; the other turn has one.
+    const named = (name) => spans.filter((span) => span.name.startsWith(`${name} `));
+    assert.deepEqual(['invoke_agent', 'chat', 'execute_tool'].map((name) => named(name).length), [3, 4, 2]);
+    for (const span of [...named('chat'), ...named('execute_tool')]) {
+      const parent = named('invoke_agent').find(({ spanId }) => spanId === span.parentSpanId);
+      assert.equal(parent?.traceId, span.traceId, span.name);
+    }
+    assert.deepEqual(named('execute_tool').map((span) => span.name), ['execute_tool file.report', 'execute_tool file.report']);
+    for (const chat of named('chat')) {
+      const facts = Object.fromEntries(chat.attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
+      assert.equal(facts['gen_ai.provider.name'], provider);
+      assert.ok(facts['gen_ai.usage.output_tokens'] > 0, JSON.stringify(facts));
+    }
     const wrong = [];
     for (const [channel, expected] of Object.entries(TABLE)) {
       const word = words[channel];
