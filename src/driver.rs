@@ -50,6 +50,8 @@ pub(crate) struct Driver {
     ended: Cell<bool>,
     /// Start-up has come to its end once.
     ready: Cell<bool>,
+    /// Attribute or option name the conversation.
+    is_named: Cell<bool>,
     timer: Timer,
     /// Waits for the page's session to say which agent it is for.
     held: RefCell<Option<Config>>,
@@ -72,6 +74,7 @@ impl Driver {
             draining: Cell::new(false),
             ended: Cell::new(false),
             ready: Cell::new(false),
+            is_named: Cell::new(false),
             timer: Timer::default(),
             held: RefCell::new(None),
             place: RefCell::default(),
@@ -124,6 +127,7 @@ impl Driver {
     /// which agent this is, as soon as it has.
     pub(crate) fn begin(self: &Rc<Driver>, config: Config) {
         self.surroundings.begin(self.tell());
+        self.is_named.set(config.conversation_id.is_some());
         let is_named = !config.agent_uid.is_empty() || !config.page_auth;
         match self.host.init() {
             Some(init) if init.is_session && !is_named && config.protocol == Protocol::Mindset => {
@@ -147,8 +151,13 @@ impl Driver {
     }
 
     /// The page handed out a token, or could not.
-    pub(crate) fn take_token(self: &Rc<Driver>, result: Result<Token, ErrorInfo>, generation: u32) {
+    pub(crate) fn take_token(self: &Rc<Driver>, mut result: Result<Token, ErrorInfo>, generation: u32) {
         self.token_seen.set(generation);
+        if let Ok(token) = &mut result
+            && self.is_named.get()
+        {
+            token.conversation_id = None;
+        }
         let Some(mut config) = self.held.take() else {
             self.feed(Input::Token(result));
             return;

@@ -117,17 +117,19 @@ test('a conversation that is no more is replaced and says so', async () => {
   assert.deepEqual(rest, { replacedConversationId: 'gone', replacedBecause: 'discarded' });
 });
 
-test('the session names agent and conversation', async () => {
-  keep();
-  const url = s.runtime.page('/', html({ init: null, elements: '<mindset-agent id="agent"></mindset-agent>', foot: `<script>
-    mindset.init({ appUid: 'acme', timing: ${JSON.stringify(TIMING)}, getSession: async () => ({ token: 'tok', agentUid: 'support', conversationId: 'c-two', expiresAt: Date.now() + 3600000 }) });
-  </script>` }));
-  const host = await s.open(url);
-  await host.panel.reads('two?', 'two!');
-  await host.send('hi');
-  assert.equal(s.runtime.runs.at(-1).input.threadId, 'c-two');
-  assert.equal(s.runtime.runs.at(-1).headers.authorization, 'Bearer tok');
-});
+for (const [attributes, wanted] of [['', 'two'], ['conversation-id="c-one"', 'one']]) {
+  test(`the session names agent and conversation${attributes && ', and the attribute goes before'}`, async () => {
+    keep();
+    const url = s.runtime.page('/', html({ init: null, elements: `<mindset-agent id="agent" ${attributes}></mindset-agent>`, foot: `<script>
+      mindset.init({ appUid: 'acme', timing: ${JSON.stringify(TIMING)}, getSession: async () => ({ token: 'tok', agentUid: 'support', conversationId: 'c-two', expiresAt: Date.now() + 3600000 }) });
+    </script>` }));
+    const host = await s.open(url);
+    await host.panel.reads(`${wanted}?`, `${wanted}!`);
+    await host.send('hi');
+    assert.equal(s.runtime.runs.at(-1).input.threadId, `c-${wanted}`);
+    assert.equal(s.runtime.runs.at(-1).headers.authorization, 'Bearer tok');
+  });
+}
 
 test('older messages come at the top and what is read stays where it is', async () => {
   const messages = Array.from({ length: 450 }, (_, at) => message(`m-${at}`, at % 2 ? 'assistant' : 'user', `Message ${at}`));
