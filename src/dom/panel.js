@@ -240,6 +240,8 @@ export class Panel {
 
   /** Messages from before the first one. What is in view stays where it is. */
   addEarlier(messages) {
+    // A scroll that nobody has told of yet counts.
+    this.#scrolled();
     const first = this.#list.firstElementChild;
     const place = () => first?.getBoundingClientRect().top ?? 0;
     const before = place();
