@@ -59,7 +59,8 @@ fn serve(pair: &mut Pair, time: u64) {
 /// Two steps with text, tools and a widget, and the rest of the answer.
 fn long_turn() -> Pair {
     let first = [vec![text("Let me "), text("look. ")], call(0, "look", "{}"), call(1, "show", "{}")];
-    let second = [vec![text("And "), text("more. ")], call(0, "look", "{\"n\":2}")];
+    // Some models go on talking behind a call.
+    let second = [vec![text("And ")], call(0, "look", "{\"n\":2}"), vec![text("more. ")]];
     let steps = [
         Step::events(first.concat()).slowly(100),
         Step::events(second.concat()).slowly(100),
@@ -153,7 +154,10 @@ fn stop_after_a_reload_ends_the_run_on_the_server() {
         let stored = pair.server.transcript();
         let said = |line: &String| line.trim_end_matches(" [stopped]").to_owned();
         let shown = pair.pages[page].transcript();
-        assert!(shown.iter().zip(&stored).all(|(shown, stored)| said(shown) == said(stored)), "{stored:?}");
+        assert!(
+            shown.iter().zip(&stored).all(|(shown, stored)| said(stored).starts_with(&said(shown))),
+            "{stored:?}"
+        );
     }
 }
 

@@ -34,7 +34,9 @@ impl Session {
         let speech = kind.starts_with("TEXT_MESSAGE_");
         if kind == "TEXT_MESSAGE_START" && is_agents(&event) {
             if turn.found {
-                self.make_place(turn, id);
+                if stream.is_new(id) {
+                    self.make_place(turn, id);
+                }
             } else {
                 self.name_row(turn, stream, id);
             }

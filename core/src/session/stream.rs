@@ -29,6 +29,8 @@ pub(super) struct Stream {
     aliases: Object,
     /// Streamed messages that are not the agent's words.
     muted: Object,
+    /// Messages that have begun; one may go on behind a call.
+    begun: Object,
 }
 
 /// A message as the wire has it.
@@ -70,6 +72,7 @@ impl Stream {
             said: Vec::new(),
             aliases: Object::new(),
             muted: Object::new(),
+            begun: Object::new(),
         }
     }
 
@@ -146,6 +149,13 @@ impl Stream {
     /// Shows the server's message `id` under another name.
     pub(super) fn alias(&mut self, id: &str, row: String) {
         self.aliases.insert(id, row);
+    }
+
+    /// Whether the message `id` begins for the first time.
+    pub(super) fn is_new(&mut self, id: &str) -> bool {
+        let new = self.begun.get(id).is_none();
+        self.begun.insert(id, true);
+        new
     }
 
     /// Whether the message `id` is something else than the agent's words.
