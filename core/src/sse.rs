@@ -197,8 +197,11 @@ impl Decoder {
     }
 }
 
-/// One event as text: `id` if not empty, `data` split at every line end so that no
-/// payload can forge a field, LF only.
+/// One event as text: `id` if not empty, `data`, which is JSON, split at every line end so
+/// that no payload can forge a field, LF only.
+///
+/// Readers that cut lines the way Python does take more for a line end than the standard: what
+/// JSON leaves as it is of these is written as an escape.
 pub fn encode(id: &str, data: &str) -> String {
     let mut out = String::with_capacity(id.len() + data.len() + 16);
     // An id cannot say a line end or NUL; a reader would misread it or drop it.
@@ -221,9 +224,24 @@ pub fn encode(id: &str, data: &str) -> String {
 
 fn push_data(out: &mut String, line: &str) {
     out.push_str("data: ");
-    out.push_str(line);
+    let mut rest = line;
+    while let Some(at) = rest.find(SEPARATORS) {
+        let (plain, after) = rest.split_at(at);
+        let mut characters = after.chars();
+        out.push_str(plain);
+        out.push_str(match characters.next() {
+            Some('\u{85}') => "\\u0085",
+            Some('\u{2028}') => "\\u2028",
+            _ => "\\u2029",
+        });
+        rest = characters.as_str();
+    }
+    out.push_str(rest);
     out.push('\n');
 }
+
+/// Line ends to some, and plain characters to JSON and to the standard.
+const SEPARATORS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
 #[cfg(test)]
 mod tests {
@@ -311,5 +329,10 @@ mod tests {
             assert_eq!(read(&[text.as_bytes()]), vec![message(&lines, "1")]);
         }
         assert_eq!(encode("1\n\ndata: forged\0", "x"), "id: 1data: forged\ndata: x\n\n");
+        let separators = "\"a\u{85}\u{2028}b\u{2029}\"";
+        let text = encode("1", separators);
+        assert_eq!(text, "id: 1\ndata: \"a\\u0085\\u2028b\\u2029\"\n\n");
+        let (_, data, _) = read(&[text.as_bytes()]).remove(0);
+        assert_eq!(crate::json::parse(&data), crate::json::parse(separators));
     }
 }

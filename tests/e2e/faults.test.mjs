@@ -19,6 +19,8 @@ let browser;
 let runtime;
 let pages;
 
+const AGENTS = ['openai', 'anthropic', 'hasty', 'hasty-anthropic'];
+
 before(async () => {
   const port = await freePort();
   control = `http://127.0.0.1:${port}`;
@@ -43,12 +45,19 @@ provider = "openai"
 model = "gpt-4o"
 base_url = "${control}/v1"
 api_key = "any"
-idle_timeout = "500ms"
+idle_timeout = "2s"
+
+[models.hasty-anthropic]
+provider = "anthropic"
+model = "test-model"
+base_url = "${control}/anthropic"
+api_key = "any"
+idle_timeout = "2s"
 
 [[apps]]
 uid = "shop"
 origins = ["loopback"]
-${['openai', 'anthropic', 'hasty'].map((name) => `
+${AGENTS.map((name) => `
 [[apps.agents]]
 uid = "${name}"
 name = "Shop"
@@ -58,7 +67,7 @@ anonymous = true
 `).join('')}`,
   });
   browser = await launch();
-  pages = await site(Object.fromEntries(['openai', 'anthropic', 'hasty'].map((agent) => [`/${agent}`, `<!doctype html><title>Shop</title>
+  pages = await site(Object.fromEntries(AGENTS.map((agent) => [`/${agent}`, `<!doctype html><title>Shop</title>
     <script src="${runtime.origin}/mindset-agent.js"></script><mindset-agent id="agent" app-uid="shop" agent-uid="${agent}"></mindset-agent>`])));
 });
 after(async () => {
@@ -68,9 +77,13 @@ after(async () => {
   await server?.stop();
 });
 
-/** Lines up what the next requests of the model meet. */
+/** Forgets what was, and lines up what the next requests of the model meet. */
 async function scenario(...behaviors) {
   await fetch(`${control}/_llmock/reset`, { method: 'POST' });
+  await queue(...behaviors);
+}
+
+async function queue(...behaviors) {
   const response = await fetch(`${control}/_llmock/scenario`, { method: 'POST', body: JSON.stringify({ behaviors }) });
   assert.equal(response.status, 201, await response.text());
 }
@@ -124,16 +137,38 @@ test('a model that stalls ends as a time-out', async () => {
   }
 });
 
-test('the server finds no fault with its client', async () => {
-  await scenario({ type: 'fail', status: 429, retry_after: 1, times: 1 });
-  const host = await Host.open(browser, `${pages.origin}/openai`);
-  try {
-    await host.saw('agent-idle');
-    await host.send('Hello.');
-    await host.send('Hello again.');
-    const verdict = await (await fetch(`${control}/_llmock/verdict`)).json();
-    assert.deepEqual((verdict.findings ?? []).filter((f) => f.severity === 'error'), []);
-  } finally {
-    await host.close();
-  }
-});
+/** Faults that a person meets, and the pause that the server asks for before the next try. */
+const JUDGED = [
+  [fault('truncate')], [fault('truncate', 0)], [fault('disconnect')], [fault('disconnect', 0)], [fault('malformed')],
+  [{ type: 'stream_fault', kind: 'stall', after_chunks: 2, stall_seconds: 8, times: 1 }],
+  [{ type: 'fail', status: 429, retry_after: 1, times: 1 }, 1_100],
+  [{ type: 'fail', status: 500, times: 1 }],
+  [{ type: 'fail', status: 503, retry_after: 1, times: 1 }, 1_100],
+];
+
+for (const agent of ['hasty', 'hasty-anthropic']) {
+  test(`${agent}: the server's own verdict is a pass: what broke is never taken for an answer, and Retry asks again`, async () => {
+    await fetch(`${control}/_llmock/reset`, { method: 'POST' });
+    const host = await Host.open(browser, `${pages.origin}/${agent}`);
+    try {
+      await host.saw('agent-idle');
+      for (const [at, [behavior, pause = 0]] of JUDGED.entries()) {
+        await queue(behavior);
+        const failed = await host.send(`Tell me about mountain number ${at}, please.`);
+        assert.equal(failed.status, 'error', `${JSON.stringify(behavior)}: ${JSON.stringify(failed)}`);
+        await queue({ type: 'reply', text: `Mountain ${at} is high.`, times: 1 });
+        await new Promise((resolve) => { setTimeout(resolve, pause); });
+        await host.panel.retryButton.click();
+        await host.saw('complete', at + 1);
+        await host.panel.shows(`Mountain ${at} is high.`);
+      }
+      const report = new Program(pythonProgram('llmock'), ['report', '--url', control]);
+      assert.equal(await report.ended, 0, report.output);
+      const verdict = await (await fetch(`${control}/_llmock/verdict`)).json();
+      assert.deepEqual([verdict.passed, verdict.faults_injected], [true, JUDGED.length], report.output);
+      assert.equal(verdict.attempts, 2 * JUDGED.length, 'each call once more, and no other');
+    } finally {
+      await host.close();
+    }
+  });
+}

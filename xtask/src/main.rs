@@ -40,6 +40,8 @@ usage: cargo xtask <command>
   soak [--seed N]     the long versions of the tests
   size                bytes of what a page loads, and what each crate costs
   bench               ratios against peers
+  bench server [--small]
+                      thousands of open event streams, beside servers of Node
   test-runner         runs wasm tests; cargo calls it
 ";
 
@@ -69,6 +71,10 @@ fn run(args: &[String]) -> Result<ExitCode> {
         wasm_bindgen_cli::wasm_bindgen_test_runner::run_cli_with_args(args)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let (part, rest) = match rest.split_first() {
+        Some((part, rest)) if command == "bench" && part == "server" => (Some(part.as_str()), rest),
+        _ => (None, rest),
+    };
     let flags = Flags::parse(rest)?;
     let shell = Shell::new()?;
     let settings = Settings::read(shell.root())?;
@@ -76,7 +82,8 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "build" => build::build(&shell, &settings, flags.release).map(|made| made.report(&shell))?,
         "test" => return suite::run(&shell, &settings, stages::STAGES, flags.only.as_deref()),
         "demo" => demo::demo(&shell, &settings, flags.port.unwrap_or(demo::PORT), flags.release)?,
-        "soak" => soak::soak(&shell, flags.seed)?,
+        "soak" => soak::soak(&shell, &settings, flags.seed)?,
+        "bench" if part.is_some() => bench::server(&shell, &settings, flags.small)?,
         "bench" => bench::bench(&shell, &settings)?,
         "size" => size::check(&shell, &settings)?,
         "help" | "--help" | "-h" => print!("{HELP}"),
@@ -89,6 +96,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
 #[derive(Debug, Default)]
 struct Flags {
     release: bool,
+    small: bool,
     only: Option<String>,
     port: Option<u16>,
     seed: Option<u64>,
@@ -102,6 +110,7 @@ impl Flags {
             let mut value = || rest.next().cloned().with_context(|| format!("`{arg}` needs a value"));
             match arg.as_str() {
                 "--release" => flags.release = true,
+                "--small" => flags.small = true,
                 "--port" => flags.port = Some(number(arg, &value()?)?),
                 "--seed" => flags.seed = Some(number(arg, &value()?)?),
                 "--only" => flags.only = Some(value()?),

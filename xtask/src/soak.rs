@@ -1,22 +1,37 @@
 //! `cargo xtask soak`: the long, seeded versions of the tests.
 //!
 //! Tests that draw random cases read `MINDSET_SEED` and, when `MINDSET_SOAK` is set, go
-//! on for much longer. The seed is printed, so that a failure can be repeated.
+//! on for much longer. The seed is printed, so that a failure can be repeated; where time and
+//! threads play a part it repeats what is drawn, not every step.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 
+use crate::settings::Settings;
 use crate::shell::Shell;
+use crate::{build, setup, stages};
 
-/// Runs all native tests in their long form, with a given or a fresh seed.
-pub(crate) fn soak(shell: &Shell, seed: Option<u64>) -> Result<()> {
+/// Whole turns over bad lines, with the real runtime, the SDK in Node and a browser.
+const CHAOS: &str = "tests/e2e/chaos.test.mjs";
+
+/// How long one of its tests may take.
+const LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// Runs all native tests and the chaos tests in their long form, with a given or a fresh seed.
+pub(crate) fn soak(shell: &Shell, settings: &Settings, seed: Option<u64>) -> Result<()> {
     let seed = match seed {
         Some(seed) => seed,
         None => SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64,
     };
     shell.say(&format!("seed {seed}; repeat with `cargo xtask soak --seed {seed}`"));
-    let mut command = shell.cargo(&["test", "--workspace", "--no-fail-fast"]);
-    command.env("MINDSET_SOAK", "1").env("MINDSET_SEED", seed.to_string());
-    shell.run(command).with_context(|| format!("repeat with `cargo xtask soak --seed {seed}`"))
+    setup::install(shell)?;
+    build::build(shell, settings, false)?;
+    let native = shell.cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let chaos = stages::with_node(shell, &[shell.path(CHAOS)], LIMIT);
+    for mut command in [native, chaos] {
+        command.env("MINDSET_SOAK", "1").env("MINDSET_SEED", seed.to_string());
+        shell.run(command).with_context(|| format!("repeat with `cargo xtask soak --seed {seed}`"))?;
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -83,13 +84,19 @@ fn node_tests(shell: &Shell, folder: &str) -> Result<()> {
     if files.is_empty() {
         bail!("{folder} holds no *.test.mjs");
     }
+    shell.run(with_node(shell, &files, Duration::from_secs(180)))
+}
+
+/// Node's test runner with these files; a test may take `limit` unless it says otherwise.
+pub(crate) fn with_node(shell: &Shell, files: &[PathBuf], limit: Duration) -> Command {
     let mut command = shell.command("node");
-    command.args(["--test", "--test-reporter=spec", "--test-concurrency=1", "--test-timeout=180000"]);
+    command.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
+    command.arg(format!("--test-timeout={}", limit.as_millis()));
     if let Some(chromium) = setup::chromium() {
         command.env("CHROMIUM", chromium);
     }
     command.args(files);
-    shell.run(command)
+    command
 }
 
 fn test_files(folder: &Path) -> Result<Vec<PathBuf>> {

@@ -209,7 +209,7 @@ impl Session {
     pub(super) fn left(&mut self, turn: &mut Turn, unheard: bool) {
         if !unheard {
             self.end_server_tools(turn, false, self.now);
-            let effects = std::mem::take(&mut turn.effects);
+            let effects = all_effects(turn, Vec::new());
             self.out.runtime(aborted("The conversation was left.", effects));
             let conversation_id = self.conversation_id().map(str::to_owned);
             self.out.event(DomEvent::Idle { conversation_id });
@@ -232,10 +232,10 @@ impl Session {
     }
 }
 
-/// What the page's tools did, and what the server lists besides.
+/// What the page's tools did, what the server lists besides, and what was seen of its tools.
 fn all_effects(turn: &mut Turn, listed: Vec<Value>) -> Vec<Value> {
     let mut all = std::mem::take(&mut turn.effects);
-    for effect in listed {
+    for effect in listed.into_iter().chain(std::mem::take(&mut turn.seen)) {
         let id = effect.str("toolCallId");
         if !all.iter().any(|known| known.str("toolCallId") == id) {
             all.push(effect);

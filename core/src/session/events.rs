@@ -71,13 +71,21 @@ impl Session {
                 if let Some(Value::Array(usage)) = event.take("usage") {
                     turn.usage.extend(usage);
                 }
+                let outcome = event.take("outcome");
+                if outcome.as_ref().and_then(|outcome| outcome.str("type")) == Some("cancelled") {
+                    turn.seen.clear();
+                }
                 return Some(RunEnd::Finished {
-                    outcome: event.take("outcome"),
+                    outcome,
                     bound: event.mindset("bound").and_then(Bound::from_json),
                     effects: effects(&event),
                 });
             }
-            "RUN_ERROR" => return Some(RunEnd::Failed(run_error(&event))),
+            "RUN_ERROR" => {
+                // It lists what the whole turn did.
+                turn.seen.clear();
+                return Some(RunEnd::Failed(run_error(&event)));
+            }
             _ => {}
         }
         None

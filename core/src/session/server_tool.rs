@@ -4,6 +4,7 @@
 use super::Session;
 use super::fault;
 use super::state::Turn;
+use super::step::effect;
 use super::stream::Stream;
 use crate::Millis;
 use crate::agui::Reading;
@@ -17,7 +18,16 @@ const UNASKED: &str = "The server ended this call itself: the page did not run i
 pub(super) struct Serving {
     id: String,
     name: String,
+    source: ToolSource,
+    read_only: bool,
     since: Millis,
+}
+
+impl Serving {
+    /// What it has changed, or may have.
+    fn effect(&self, outcome: &str) -> Option<Value> {
+        (!self.read_only).then(|| effect(&self.id, &self.name, self.source, outcome))
+    }
 }
 
 impl Session {
@@ -42,7 +52,13 @@ impl Session {
             return;
         }
         let description = value.str("description");
-        turn.serving.push(Serving { id: id.to_owned(), name: name.to_owned(), since: now });
+        turn.serving.push(Serving {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            source: source(value),
+            read_only: value.get("readOnly").and_then(Value::as_bool) == Some(true),
+            since: now,
+        });
         self.tool_line(id, ToolState::Running, description.unwrap_or(name).to_owned());
         self.out.runtime(RuntimeEvent::ToolStart {
             tool_call_id: id.to_owned(),
@@ -78,7 +94,11 @@ impl Session {
             self.server_tool_started(turn, &Value::Object(start), now);
         }
         let ok = ok.unwrap_or(!unasked);
-        turn.serving.retain(|serving| serving.id != id);
+        if let Some(at) = turn.serving.iter().position(|serving| serving.id == id) {
+            // One that failed may have acted: only the server knows.
+            let outcome = if ok { "done" } else { "unknown" };
+            turn.seen.extend(turn.serving.remove(at).effect(outcome));
+        }
         let state = if ok { ToolState::Done } else { ToolState::Failed };
         let label = description.map(str::to_owned).or_else(|| self.label(id)).unwrap_or_else(|| name.clone());
         self.tool_line(id, state, label);
@@ -95,6 +115,7 @@ impl Session {
     /// The turn is over: of what the server still runs nothing more is heard.
     pub(super) fn end_server_tools(&mut self, turn: &mut Turn, drawn: bool, now: Millis) {
         for serving in std::mem::take(&mut turn.serving) {
+            turn.seen.extend(serving.effect("unknown"));
             if drawn {
                 let label = self.label(&serving.id).unwrap_or_default();
                 self.tool_line(&serving.id, ToolState::Stopped, label);

@@ -141,6 +141,8 @@ pub(super) struct Turn {
     pub(super) serving: Vec<Serving>,
     /// Calls of the page's tools that changed something, or may have.
     pub(super) effects: Vec<Value>,
+    /// The same of the server's tools, for a turn whose end the server does not tell.
+    pub(super) seen: Vec<Value>,
     /// The current run was posted with pass-through parameters that have changed since.
     pub(super) outdated: bool,
     /// Another page load has posted the current run.
@@ -175,6 +177,7 @@ impl Turn {
             offer: Vec::new(),
             serving: Vec::new(),
             effects: Vec::new(),
+            seen: Vec::new(),
             outdated: false,
             found: false,
             link: Link::default(),

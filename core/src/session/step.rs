@@ -148,7 +148,8 @@ impl Session {
         let tool = self.channels.tool(&call.name);
         let completed = tool.and_then(|tool| tool.completed.clone());
         if !tool.is_some_and(|tool| tool.read_only) {
-            turn.effects.push(effect(call, if answer.failed { "unknown" } else { "done" }));
+            let outcome = if answer.failed { "unknown" } else { "done" };
+            turn.effects.push(effect(&call.id, &call.name, ToolSource::Page, outcome));
         }
         let (state, label) = match (answer.failed, completed) {
             (false, Some(completed)) => (ToolState::Done, completed),
@@ -236,7 +237,7 @@ impl Session {
                 Stage::Running { since, .. } => {
                     self.out.push(Output::AbortTool(call.run));
                     if !self.channels.tool(&call.name).is_some_and(|tool| tool.read_only) {
-                        turn.effects.push(effect(call, "unknown"));
+                        turn.effects.push(effect(&call.id, &call.name, ToolSource::Page, "unknown"));
                     }
                     (STOPPED_RUNNING, now.saturating_sub(*since))
                 }
@@ -265,11 +266,11 @@ impl Session {
     }
 }
 
-fn effect(call: &Call, outcome: &str) -> Value {
+pub(super) fn effect(id: &str, name: &str, source: ToolSource, outcome: &str) -> Value {
     Value::Object(crate::object! {
-        "toolCallId": &call.id,
-        "toolName": &call.name,
-        "source": ToolSource::Page.as_str(),
+        "toolCallId": id,
+        "toolName": name,
+        "source": source.as_str(),
         "outcome": outcome,
     })
 }

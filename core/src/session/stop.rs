@@ -142,6 +142,7 @@ impl Session {
                     }
                     "RUN_FINISHED" | "RUN_ERROR" => {
                         stopping.turn.effects.extend(effects(&event));
+                        stopping.turn.seen.clear();
                         self.let_end(stopping.fetch, now);
                         return true;
                     }

@@ -16,11 +16,12 @@ use tokio::time::{Instant, Sleep};
 use super::log::{Log, News};
 use crate::store::{EventLog, StoreError};
 
-/// What readers should do when the server goes down: come back after a second.
-const COME_BACK: &str = "retry: 1000\n\n";
+/// What readers should do when the server goes down: come back after a second. An empty line
+/// after it would be an event to some readers; it stands with the event that follows.
+const COME_BACK: &str = "retry: 1000\n";
 
-/// A sign of life.
-const SIGN: &str = ": \n\n";
+/// A sign of life: a comment, and no empty line after it either.
+const SIGN: &str = ":\n";
 
 type Page = BoxFuture<'static, Result<Vec<Arc<str>>, StoreError>>;
 

@@ -197,6 +197,51 @@ fn a_listener_of_the_beginning_may_stop_it() {
     assert!(answers(&bench)[0].contains("before this call was run"), "{:?}", answers(&bench));
 }
 
+/// The events of a tool of the server's, `[id, read only, ok]`.
+fn served((id, read_only, ok): (&str, bool, bool)) -> [String; 4] {
+    [
+        format!(r#"{{"type":"TOOL_CALL_START","toolCallId":"{id}","toolCallName":"crm__{id}"}}"#),
+        format!(r#"{{"type":"TOOL_CALL_END","toolCallId":"{id}"}}"#),
+        format!(
+            r#"{{"type":"CUSTOM","name":"mindset.tool_start","value":{{"toolCallId":"{id}","toolName":"{id}","source":"mcp","readOnly":{read_only}}}}}"#
+        ),
+        format!(
+            r#"{{"type":"TOOL_CALL_RESULT","messageId":"of-{id}","toolCallId":"{id}","content":"","metadata":{{"mindset":{{"ok":{ok}}}}}}}"#
+        ),
+    ]
+}
+
+#[test]
+fn what_the_server_did_is_named_when_the_page_notices_the_failure() {
+    let effects = |end: &str| {
+        let mut bench = peer();
+        let mut events = calling(&[("c1", "look", "{}")]);
+        let all = [("done", false, true), ("read", true, true), ("broken", false, false)];
+        events.splice(1..1, all.into_iter().flat_map(served));
+        // One that has begun and of which no more is heard.
+        events.splice(1..1, served(("lost", false, true)).into_iter().take(3));
+        if !end.is_empty() {
+            events.pop();
+            events.push(end.to_owned());
+            play(&mut bench, &events);
+        } else {
+            play(&mut bench, &events);
+            let run = runs(&bench)[0].id;
+            done(&mut bench, run, "1");
+            bench.answer(500, "text/plain", "");
+        }
+        let told = &bench.run_error().effects;
+        told.iter()
+            .map(|e| format!("{} {}", e.str("toolName").unwrap(), e.str("outcome").unwrap()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(effects(""), ["look done", "done done", "broken unknown", "lost unknown"]);
+    // What the server lists is all there is.
+    let listed = r#"{"type":"RUN_ERROR","message":"Broken.","metadata":{"mindset":{"reason":"internal","effects":[
+        {"toolCallId":"done","toolName":"done","source":"mcp","outcome":"done"}]}}}"#;
+    assert_eq!(effects(&listed.replace('\n', "")), ["done done", "lost unknown"]);
+}
+
 #[test]
 fn reading_is_no_effect() {
     let mut bench = Bench::agui();

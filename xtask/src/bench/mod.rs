@@ -1,6 +1,12 @@
 //! `cargo xtask bench`: ratios against peers, taken in the same run on the same machine.
 //! Absolute times say more about the machine than about the code, so none is asserted.
 
+mod process;
+mod server;
+mod table;
+
+pub(crate) use server::bench as server;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -31,13 +37,8 @@ fn bytes(shell: &Shell, settings: &Settings, folder: &Path) -> Result<()> {
     let made = build::sdk(shell, settings)?;
     let ours: u64 = [&made.script, &made.wasm].iter().map(|file| size_of(&with_end(file, "br"))).sum();
 
+    install(shell, folder, PEER, PEER_FILE)?;
     let peer = folder.join(PEER_FILE);
-    if !peer.is_file() {
-        let args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"];
-        let mut install = with(shell.command("npm"), &args);
-        install.arg(folder).arg(PEER);
-        shell.run(install).context("the peer could not be installed: check the network")?;
-    }
     let copy = folder.join("peer.js");
     fs::copy(&peer, &copy).with_context(|| format!("cannot read {}", peer.display()))?;
     compress(shell, std::slice::from_ref(&copy))?;
@@ -49,6 +50,17 @@ fn bytes(shell: &Shell, settings: &Settings, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Installs a peer, known by one of its files, into the folder of the measurements.
+fn install(shell: &Shell, folder: &Path, package: &str, file: &str) -> Result<()> {
+    if folder.join(file).is_file() {
+        return Ok(());
+    }
+    let args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"];
+    let mut install = with(shell.command("npm"), &args);
+    install.arg(folder).arg(package);
+    shell.run(install).context("the peer could not be installed: check the network")
+}
+
 fn throughput(shell: &Shell, folder: &Path) -> Result<()> {
     let stream = folder.join("stream.sse");
     fs::write(&stream, text_stream())?;
@@ -57,7 +69,7 @@ fn throughput(shell: &Shell, folder: &Path) -> Result<()> {
     core.arg(&stream);
     let (events, ours) = measured(&shell.capture(core)?)?;
     let mut client = shell.command("node");
-    client.arg(shell.path("xtask/src/bench.mjs")).arg(&stream);
+    client.arg(shell.path("xtask/src/bench/ag-ui-reader.mjs")).arg(&stream);
     let (their_events, theirs) = measured(&shell.capture(client)?)?;
     if events != their_events {
         bail!("the two readers disagree: {events} events here, {their_events} in @ag-ui/client");

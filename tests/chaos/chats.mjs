@@ -1,0 +1,115 @@
+// The two clients of a chaos test behind one face: `createChat` in Node, and the element in
+// a page. Each has the page tool `mark { call }`, which counts its calls, and keeps the
+// events of the turn.
+
+import { Host } from '../support/host.mjs';
+import { site } from '../support/site.mjs';
+import { within } from '../support/wait.mjs';
+
+/** Time constants for lines that break all the time. */
+const TIMING = { heartbeat: 900, request: 1_500, stop: 800, backoff: 20, backoffMax: 250, history: 3_000, giveUp: 20_000 };
+
+/** No promise of a chat may take longer. */
+const STUCK = 60_000;
+
+const PARAMETERS = { type: 'object', properties: { call: { type: 'string' } }, required: ['call'] };
+
+/** `createChat`, in this process. */
+export class NodeChat {
+  static async open(stage, token, conversationId) {
+    // By its name, as whoever installs the package does.
+    const { createChat } = await import('mindset-agent');
+    const chat = new NodeChat(token);
+    chat.chat = createChat({
+      server: stage.lines.page.origin,
+      appUid: 'chaos',
+      agentUid: 'chaos',
+      fetchAuthentication: async () => token,
+      timing: TIMING,
+      ...(conversationId && { conversationId }),
+      pageTools: [{ name: 'mark', description: 'Counts.', parameters: PARAMETERS, handler: ({ call }) => chat.#mark(call) }],
+    });
+    chat.chat.on((event) => chat.events.push(event));
+    return chat;
+  }
+
+  constructor(token) {
+    this.token = token;
+    /** How often each call of the page tool came. */
+    this.marks = new Map();
+    this.events = [];
+  }
+
+  get conversationId() {
+    return this.chat.conversationId;
+  }
+
+  /** The result of a message, and the events from it to there. */
+  async send(text) {
+    this.events = [];
+    const result = await within(this.chat.send(text), `the answer to ${text}`, STUCK);
+    return { result, events: this.events };
+  }
+
+  /** What the chat shows at the end: `[role, content]` each. */
+  async shown() {
+    return this.chat.messages.map(({ role, content }) => [role, content]);
+  }
+
+  close() {
+    return this.chat.close();
+  }
+
+  #mark(call) {
+    this.marks.set(call, (this.marks.get(call) ?? 0) + 1);
+    return `marked ${call}`;
+  }
+}
+
+/** The element, in a page of its own. */
+export class ElementChat {
+  static async open(stage, token, browser) {
+    const chat = new ElementChat(token);
+    const init = { appUid: 'chaos', server: stage.lines.page.origin, timing: TIMING };
+    chat.pages = await site({
+      '/': `<!doctype html><meta charset="utf-8"><title>Chaos</title><script src="${stage.runtime.origin}/mindset-agent.js"></script>
+        <mindset-agent id="agent" agent-uid="chaos" style="height: 400px"></mindset-agent>
+        <script>
+          window.marks = {};
+          mindset.init({ ...${JSON.stringify(init)}, fetchAuthentication: async () => ${JSON.stringify(token)} });
+          document.getElementById('agent').setPageTools([{ name: 'mark', description: 'Counts.', parameters: ${JSON.stringify(PARAMETERS)},
+            handler: ({ call }) => { marks[call] = (marks[call] ?? 0) + 1; return 'marked ' + call; } }]);
+        </script>`,
+    });
+    chat.host = await Host.open(browser, `${chat.pages.origin}/`);
+    chat.host.page.setDefaultTimeout(STUCK);
+    await chat.host.saw('agent-idle');
+    return chat;
+  }
+
+  constructor(token) {
+    this.token = token;
+    this.marks = new Map();
+  }
+
+  async send(text) {
+    const before = (await this.host.events()).length;
+    const sent = this.host.page.evaluate((text) => document.getElementById('agent').sendMessage(text), text);
+    const result = await within(sent, `the answer to ${text}`, STUCK);
+    this.conversationId = result.conversationId;
+    const events = (await this.host.events()).slice(before);
+    this.marks = new Map(Object.entries(await this.host.run(() => window.marks)));
+    return { result, events: events.filter(({ name }) => name === 'runtime-event').map(({ detail }) => detail) };
+  }
+
+  async shown() {
+    const roles = await this.host.panel.messages.evaluateAll((nodes) => nodes.map((node) => (node.part.contains('message--user') ? 'user' : 'assistant')));
+    const texts = await this.host.panel.texts();
+    return texts.map((text, at) => [roles[at], text.trim()]);
+  }
+
+  async close() {
+    await this.host.close();
+    await this.pages.stop();
+  }
+}
