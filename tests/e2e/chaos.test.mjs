@@ -63,7 +63,8 @@ test('createChat: the line between page and runtime breaks, and every turn is an
 
 test('createChat: all lines break; what fails says why and is answered when it is sent again', { timeout: 900_000 }, async (t) => {
   await on(t, 'all', { page: BAD, model: BAD / 4, tools: BAD / 4 }, async (stage) => {
-    await talk(stage, 4, LONG ? 125 : 7, node(stage));
+    const talks = await talk(stage, 4, LONG ? 125 : 7, node(stage));
+    t.diagnostic(`failed and sent again: ${JSON.stringify(talks.map(({ errors }) => errors))}`);
   });
 });
 
@@ -74,7 +75,7 @@ test('the element: all lines break', { timeout: 300_000 }, async (t) => {
 });
 
 test('createChat: the runtime is killed at random moments and started again', { timeout: 900_000 }, async (t) => {
-  await on(t, 'killed', {}, async (stage) => {
+  await on(t, 'killed', { pace: 30 }, async (stage) => {
     const random = new Random('killed', 'moments');
     const talks = await Promise.all(['a', 'b', 'c'].map(async (chat) => {
       const name = `killed-${chat}`;
@@ -96,6 +97,7 @@ test('createChat: the runtime is killed at random moments and started again', { 
         const others = Object.keys(told.errors).filter((reason) => reason !== 'interrupted');
         assert.deepEqual(others, [], 'a kill is an interruption and nothing else');
       }
+      t.diagnostic(`interrupted and sent again: ${talks.reduce((sum, told) => sum + told.failed, 0)}`);
     } finally {
       talks.forEach((told) => told.chat.close());
     }
