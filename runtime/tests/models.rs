@@ -98,6 +98,7 @@ impl Program {
             .arg(file)
             .env("MINDSET__SERVER__LISTEN", "127.0.0.1:0")
             .env("MINDSET__SERVER__DATABASE", folder.path("test.db"))
+            .env("MINDSET__SERVER__OPERATIONS", "off")
             .stderr(std::process::Stdio::piped())
             .spawn()
             .unwrap();

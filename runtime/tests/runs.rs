@@ -209,7 +209,7 @@ async fn quiet_streams_get_comments() {
     while !seen.contains("CONTENT") {
         seen.push_str(&String::from_utf8_lossy(&response.chunk().await.unwrap().unwrap()));
     }
-    assert!(seen.contains("\n\n: \n\n"), "{seen}");
+    assert!(seen.contains("\n\n:\n"), "{seen}");
 }
 
 #[tokio::test]

@@ -245,6 +245,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_transaction_that_broke_takes_nothing_with_it() {
+        let fixture = Fixture::new().await;
+        let (log, pool) = (fixture.store.log(), &fixture.store.pool);
+        // On a full disk SQLite gives up a transaction by itself, and its end fails.
+        let mut given_up = pool.begin().await.unwrap();
+        sqlx::query("ROLLBACK").execute(&mut *given_up).await.unwrap();
+        drop(given_up);
+        drop(pool.begin().await.unwrap());
+        let part = fixture.begin(vec![event(1)]);
+        let run = part.run;
+        log.append(part).await.unwrap();
+        assert_eq!(log.last(run).await.unwrap(), 1, "stored for every connection");
+    }
+
+    #[tokio::test]
     async fn only_what_ended_long_ago_is_swept() {
         let fixture = Fixture::new().await;
         let log = fixture.store.log();

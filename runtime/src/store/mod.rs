@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
+use sqlx::Connection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -75,10 +76,12 @@ impl Store {
     /// # Errors
     /// A sentence that says what to do.
     pub(crate) async fn open(path: &Path) -> Result<Store, OpenError> {
-        let lock = Arc::new(lock::acquire(path)?);
         private(path).map_err(|kind| failed(path, &kind))?;
+        // By whatever link it is named, the lock stands beside the file itself.
+        let file = std::fs::canonicalize(path).map_err(|error| failed(path, &error.kind().to_string()))?;
+        let lock = Arc::new(lock::acquire(&file)?);
         let options = SqliteConnectOptions::new()
-            .filename(path)
+            .filename(&file)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
@@ -137,7 +140,16 @@ async fn move_pages(readers: SqlitePool) {
 }
 
 fn pool(connections: u32) -> SqlitePoolOptions {
-    SqlitePoolOptions::new().max_connections(connections).test_before_acquire(false).acquire_timeout(TURN)
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .test_before_acquire(false)
+        .acquire_timeout(TURN)
+        // A connection whose transaction could not be ended, on a full disk for example, would
+        // take what follows into that transaction, and nothing of it would ever be kept.
+        .after_release(|connection, _| {
+            let clean = !connection.is_in_transaction();
+            Box::pin(async move { Ok(clean) })
+        })
 }
 
 async fn pool_of_readers(options: SqliteConnectOptions) -> StoreResult<SqlitePool> {
