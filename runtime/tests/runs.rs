@@ -337,6 +337,35 @@ async fn results_count_from_the_page_that_was_asked() {
     }
 }
 
+/// Whichever comes first counts: a turn that is said to be cancelled does not go on.
+#[tokio::test]
+async fn a_cancel_and_the_answers_at_once() {
+    let server = Server::start().await;
+    let (token, _) = server.anonymous().await;
+    for n in 0..40 {
+        let ask = format!("ask-{n}");
+        let body = input(&ask, &ask, "list my orders").replace(r#""tools":[]"#, PAGE_TOOL);
+        events(server.post("/v1/agents/demo/runs", &body).bearer(&token).open().await).await;
+        let conversation = server.conversation(&token, &ask).await.body;
+        let call =
+            conversation.get("openCalls").and_then(Value::as_array).unwrap()[0].str("toolCallId").unwrap();
+        let body = format!(
+            r#"{{"threadId":"{ask}","runId":"reply-{n}","tools":[],"context":[],"messages":[
+            {{"id":"result","role":"tool","toolCallId":"{call}","content":"seven orders"}}]}}"#
+        );
+        let answer = server.post("/v1/agents/demo/runs", &body).bearer(&token).send();
+        let cancel = async {
+            tokio::time::sleep(Duration::from_millis(n % 4)).await;
+            server.post(&format!("/v1/runs/{ask}/cancel"), "").bearer(&token).send().await
+        };
+        let (answer, cancel) = tokio::join!(answer, cancel);
+        let expected = if answer.status == 200 { "finished" } else { "cancelled" };
+        assert_eq!(cancel.string("state"), expected, "{}", answer.text);
+        let last = server.conversation(&token, &ask).await.body;
+        assert_eq!(last.get("lastRun").unwrap().str("state"), Some(expected));
+    }
+}
+
 #[tokio::test]
 async fn a_running_run_takes_new_passthrough_parameters() {
     let server = Server::start().await;

@@ -199,9 +199,15 @@ impl Runs {
             let _ = tokio::time::timeout(STOPPING, run.log.ended()).await;
         }
         let _starting = self.starting.lock().await;
-        let stored = self.store.run(user, run_id).await?.ok_or_else(|| {
-            ApiError::new(ErrorCode::NotFound, "There is no run with this id. It may never have started.")
-        })?;
+        let found = self.store.run(user, run_id).await?.ok_or_else(unknown)?;
+        if found.status != RunStatus::Ended(RunState::Waiting) {
+            return Ok(found.status);
+        }
+        // The run with the answers may have begun and not be stored yet, or have ended meanwhile.
+        if self.running(found.conversation_key).is_some() {
+            return Ok(RunStatus::Ended(RunState::Finished));
+        }
+        let stored = self.store.run(user, run_id).await?.ok_or_else(unknown)?;
         if stored.status != RunStatus::Ended(RunState::Waiting) {
             return Ok(stored.status);
         }
@@ -254,6 +260,10 @@ impl Runs {
             tracing::warn!("some MCP servers did not take leave in time");
         }
     }
+}
+
+fn unknown() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "There is no run with this id. It may never have started.")
 }
 
 fn closing() -> ApiError {
