@@ -23,8 +23,7 @@ async fn from(server: &Server, token: &str, run: &str, id: Option<&str>) -> Resu
     if answer.status == 200 { Ok(answer.text) } else { Err(answer.status) }
 }
 
-/// The stream, frame by frame, comments left out.
-/// Events as they came; what else stands between them, when it is quiet for example, depends on time.
+/// The stream, frame by frame, without comments and hints: when those come depends on time.
 fn frames(text: &str) -> Vec<String> {
     let lines = text.split_inclusive('\n').filter(|line| *line != ":\n" && !line.starts_with("retry: "));
     let text: String = lines.collect();
