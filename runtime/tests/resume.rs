@@ -315,3 +315,23 @@ async fn a_database_that_fails_for_a_while() {
     let said = messages(&server.conversation(&token, "t1").await.body);
     assert_eq!((said.len(), said[1].str("status")), (4, Some("interrupted")));
 }
+
+#[tokio::test]
+async fn an_end_that_is_not_stored_is_not_told_as_a_success() {
+    let folder = Folder::new();
+    let path = folder.path("end.db");
+    let server = Server::at(&path, CONFIG, &[]).await;
+    let (token, _) = server.anonymous().await;
+    let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}", path.display())).await.unwrap();
+    let refuse =
+        "CREATE TRIGGER refuse BEFORE UPDATE OF state ON runs BEGIN SELECT RAISE(ABORT, 'broken'); END";
+    sqlx::query(refuse).execute(&pool).await.unwrap();
+    let seen = server.run(&token, "slow", ("r1", "t1"), "thanks").await.text().await.unwrap();
+    assert!(seen.contains("_CONTENT") && !seen.contains("RUN_FINISHED"), "{seen}");
+    sqlx::query("DROP TRIGGER refuse").execute(&pool).await.unwrap();
+    // Who comes back hears how it ended, after all that was seen.
+    let whole = frames(&from(&server, &token, "r1", None).await.unwrap()).concat();
+    assert!(whole.starts_with(&frames(&seen).concat()) && whole.contains("RUN_"), "{whole}");
+    let last = server.conversation(&token, "t1").await.body;
+    assert_eq!(last.get("lastRun").unwrap().str("state"), Some("error"));
+}

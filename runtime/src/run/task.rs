@@ -245,9 +245,11 @@ impl Task {
                 if let Some(Err(error)) = failed {
                     tracing::error!(%error, "the end of a run was not stored");
                 }
-                // Who reads along is told; the store hears it as soon as it can.
+                // Who reads along is told of a failure. That all went well is not true yet: they
+                // come back, and hear what the store says as soon as it can be told.
                 self.lose();
-                self.leave(state, last.into_iter().filter(|_| self.began()).collect());
+                let told = last.into_iter().filter(|_| self.began() && state == RunState::Error);
+                self.leave(state, told.collect());
             }
         }
     }
