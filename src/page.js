@@ -1,7 +1,7 @@
 // What the page hands over once, checked: the configurations of `init` and `createChat`, and
 // tokens.
 
-import { shape, thrown } from './convert.js';
+import { member, shape, thrown } from './convert.js';
 
 /** A random UUID. `crypto.randomUUID` is missing on plain HTTP, this is not. */
 export function randomId() {
@@ -113,25 +113,37 @@ export async function askToken(isSession, ask, tell) {
     tell('token', { message: `${name} failed: ${thrown(error)}. It is asked again.`, retryable: true });
     return;
   }
-  const text = (given) => (typeof given === 'string' ? given : undefined);
-  const found = isSession ? text(value?.token) : text(value) ?? text(value?.token) ?? text(value?.authToken);
+  const isText = (given) => typeof given === 'string';
+  const keys = isSession ? ['token'] : ['token', 'authToken'];
+  const found = !isSession && isText(value) ? value : keys.map((key) => member(value, key)).find(isText);
   const token = found?.trim() ?? '';
-  // What a header carries, and no document or object written out.
-  if (!/^[!-~]+$/.test(token) || /^[<{[]/.test(token)) {
+  // ISO 8601 or milliseconds.
+  const end = member(value, 'expiresAt') ?? undefined;
+  const time = typeof end === 'number' ? end : Date.parse(isText(end) ? end : '');
+  const session = (key) => (isSession ? member(value, key) ?? undefined : undefined);
+  const odd = found === undefined ? keys.find((key) => (member(value, key) ?? undefined) !== undefined)
+    : ['agentUid', 'conversationId'].find((key) => !isText(session(key) ?? ''));
+  let got;
+  if (odd) {
+    got = `an object whose ${odd} is ${shape(member(value, odd))}`;
+  } else if (!/^[!-~]+$/.test(token) || /^[<{[]/.test(token)) {
+    // What a header carries, and no document or object written out.
+    got = shape(found ?? value);
+    if (found) got = got.replace(/^a text$/, 'a text with characters that no header carries');
+  } else if (session('expiresAt') !== undefined && Number.isNaN(time)) {
+    got = 'an object whose expiresAt is neither ISO 8601 nor milliseconds';
+  }
+  if (got) {
     const wanted = isSession ? '{ token }' : 'a token, { token } or { authToken }';
-    const got = shape(found ?? value).replace(/^a text$/, 'a text with characters that no header carries');
     const received = got.replace(/^a value of type /, '');
     tell('token', { message: `${name} must give ${wanted}; it gave ${got}. Correct it in the page.`, received });
     return;
   }
-  // ISO 8601 or milliseconds.
-  const end = value.expiresAt;
-  const expires = typeof end === 'number' ? end : Date.parse(text(end)) || endOf(token);
-  const session = isSession ? value : {};
+  const expires = time || endOf(token);
   tell('token', {
     token,
     expires: expires > 0 ? expires : 0,
-    agent: text(session.agentUid)?.trim(),
-    conversation: text(session.conversationId)?.trim(),
+    agent: session('agentUid')?.trim(),
+    conversation: session('conversationId')?.trim(),
   });
 }

@@ -167,6 +167,8 @@ export class Panel {
   /** The view stays at the end; whoever scrolls up, by however little, stays where they are. */
   #follows = true;
   #top = 0;
+  /** Whether something came below what is in view. */
+  #news = false;
   /** Whether older messages were not asked for yet since the last ones came. */
   #mayAsk = true;
   #toAnnounce = false;
@@ -232,6 +234,7 @@ export class Panel {
   addMessage(id, role, text) {
     this.#empty.hidden = true;
     const row = new Row(this.#list, id, role);
+    this.#news = true;
     if (row.own) this.#follows = true;
     else this.#toAnnounce = true;
     row.write(text);
@@ -264,6 +267,7 @@ export class Panel {
   /** A line about a tool call, at the end or where it is. */
   setTool(id, state, text) {
     this.#empty.hidden = true;
+    this.#news = true;
     let line = this.#calls.get(id);
     if (!line) this.#calls.set(id, (line = add(this.#list, 'div|part=tool|class=tool')));
     const [said, path] = CALLS[state];
@@ -315,6 +319,7 @@ export class Panel {
 
   append(id, text) {
     this.#rows.get(id)?.write(text);
+    this.#news = true;
     this.#toAnnounce = true;
   }
 
@@ -348,8 +353,10 @@ export class Panel {
   setNotice(text, error, action) {
     this.#notice.textContent = '';
     this.#frame.classList.toggle('failed', Boolean(error));
+    this.#frame.classList.toggle('cut', action === 'reconnect');
     this.#showState();
     if (text === undefined) return;
+    this.#news = true;
     // The role comes first: what appears in an alert is read out at once.
     this.#notice.setAttribute('role', error ? 'alert' : 'status');
     const card = add(this.#notice, `div|class=card ${error ? 'error' : ''}`);
@@ -454,11 +461,16 @@ export class Panel {
     this.#typing.hidden = !works || this.#open.size > 0;
   }
 
-  /** An error that stands while the session starts is what keeps it from starting. */
+  /**
+   * An error that stands while the session starts is what keeps it from starting; a turn whose
+   * connection is tried again goes on where nobody sees it.
+   */
   #showState() {
     const { activity } = this.#frame.dataset;
-    const failed = activity === 'starting' && this.#frame.classList.contains('failed');
-    this.#state.textContent = failed ? 'Not connected' : STATES[activity];
+    const lost = activity === 'starting' ? 'failed' : activity !== 'idle' && activity !== 'stopping' && 'cut';
+    const isLost = Boolean(lost) && this.#frame.classList.contains(lost);
+    this.#state.textContent = isLost ? 'Not connected' : STATES[activity];
+    this.#state.classList.toggle('lost', isLost);
   }
 
   #busy() {
@@ -487,7 +499,7 @@ export class Panel {
       this.#follows = false;
     } else if (atEnd) {
       this.#follows = true;
-      this.#jump.hidden = true;
+      this.#noNews();
     }
     if (scrollTop < NEAR && scrollTop < this.#top && this.#mayAsk) {
       this.#mayAsk = false;
@@ -501,10 +513,15 @@ export class Panel {
     if (this.#follows) {
       this.#scroller.scrollTop = this.#scroller.scrollHeight;
       this.#top = this.#scroller.scrollTop;
-      this.#jump.hidden = true;
+      this.#noNews();
     } else if (!this.#atEnd()) {
-      this.#jump.hidden = false;
+      this.#jump.hidden = !this.#news;
     }
+  }
+
+  #noNews() {
+    this.#news = false;
+    this.#jump.hidden = true;
   }
 
   #atEnd() {

@@ -148,6 +148,7 @@ test('older messages come at the top and what is read stays where it is', async 
   assert.equal((await shown())[0], 'Message 50');
   const moved = (await placeOf()) - before;
   assert.ok(Math.abs(moved) <= 1, `the reader is moved by ${moved} pixels`);
+  assert.equal(await host.panel.host.locator('[part~="jump"]').isVisible(), false, 'older messages are no new ones');
   // Whoever scrolls to the top gets the rest without asking.
   await log.evaluate((node) => { node.scrollTop = 0; });
   await until(async () => (await shown()).length === 450, 'the oldest');

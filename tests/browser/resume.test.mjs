@@ -56,11 +56,13 @@ test('the network goes and comes back in mid-answer', async () => {
   const { host, run } = await answering();
   await host.profile.setOffline(true);
   await host.panel.shows(/no network/i);
+  assert.equal(await host.panel.host.locator('[part~="state"]').innerText(), 'Not connected');
   run.say('and the rest.').finish();
   assert.equal(await host.busy(), true);
   await host.profile.setOffline(false);
   await isWhole(host);
   assert.equal(await host.panel.host.getByText(/no network|Reconnecting/i).count(), 0);
+  assert.equal(await host.panel.host.locator('[part~="state"]').innerText(), 'Online');
 });
 
 test('a connection that breaks is taken up where it broke', async () => {

@@ -104,6 +104,27 @@ test("getSession's agentUid is the agent of elements that name none", async () =
   assert.deepEqual((await host.names()).filter((name) => name === 'error'), []);
 });
 
+for (const [source, received] of Object.entries({
+  '"secret-1"': 'a text',
+  '({ token: 5 })': 'an object whose token is a number, boolean or symbol',
+  '({ token: Promise.resolve("secret-1") })': 'an object whose token is a value of type Promise',
+  '({ get token() { throw new Error("secret-1"); } })': 'an object with token',
+  '({ token: "secret-1", expiresAt: new Date() })': 'an object whose expiresAt is neither ISO 8601 nor milliseconds',
+  '({ token: "secret-1", expiresAt: "soon" })': 'an object whose expiresAt is neither ISO 8601 nor milliseconds',
+  '({ token: "secret-1", agentUid: 4 })': 'an object whose agentUid is a number, boolean or symbol',
+  '({ token: "secret-1", conversationId: {} })': 'an object whose conversationId is an object without members',
+})) {
+  test(`getSession that gives ${source} is told what it gave`, async () => {
+    const foot = `<script>mindset.init({ appUid: 'acme', getSession: async () => ${source} })</script>`;
+    const host = await s.open(s.runtime.page('/', html({ init: null, foot })));
+    const error = await host.error();
+    assert.equal(error.code, 'invalid-auth');
+    assert.equal(error.message, `getSession must give { token }; it gave ${received}. Correct it in the page.`);
+    assert.deepEqual(error.context, { received });
+    assert.deepEqual(await host.errors(), []);
+  });
+}
+
 test('getSession that fails at first is asked again, also where it is to name the agent', async () => {
   const host = await s.open(s.runtime.page('/', html({
     elements: '<mindset-agent id="agent"></mindset-agent>',

@@ -60,7 +60,7 @@ use self::exchange::Arrival;
 use self::inquiry::Inquiry;
 use self::outbox::Outbox;
 use self::queue::Kept;
-use self::state::State;
+use self::state::{Opened, State};
 use self::transcript::Transcript;
 use crate::event::ChatMessage;
 use crate::schema::Pattern;
@@ -97,6 +97,8 @@ pub struct Session {
     online: bool,
     /// How the connection stands, as it was told last.
     connection: Connection,
+    /// How the history of the conversation to begin with stands.
+    history: Opened,
 }
 
 impl fmt::Debug for Session {
@@ -129,6 +131,7 @@ impl Session {
             ending: None,
             online: true,
             connection: Connection::Online,
+            history: Opened::Settled,
         }
     }
 

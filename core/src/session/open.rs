@@ -4,7 +4,7 @@
 use super::end::Ending;
 use super::events::last_ending;
 use super::inquiry::{Reply, Subject};
-use super::state::{Attempt, Opening, OpeningStage, State};
+use super::state::{Attempt, Opened, Opening, OpeningStage, State};
 use super::stored::ANOTHER_TAB;
 use super::transcript::{Failed, UserMessage};
 use super::{DomEvent, Output, Protocol, Session};
@@ -52,12 +52,38 @@ impl Session {
     /// The conversation that is named is the one; `messages` are from before.
     fn announce_named(&mut self, messages: Vec<ChatMessage>) {
         self.transcript.thread_id.clone_from(&self.config.conversation_id);
-        self.announce();
+        if !self.transcript.announced {
+            self.announce();
+        }
         self.settle_history(messages);
     }
 
+    /// Tells what was said before, once for each conversation.
     fn settle_history(&mut self, messages: Vec<ChatMessage>) {
-        self.out.event(DomEvent::History { messages });
+        if std::mem::replace(&mut self.history, Opened::Settled) != Opened::Unread {
+            self.out.event(DomEvent::History { messages });
+        }
+    }
+
+    /// When nobody is left waiting for what was said before. A read has its own time.
+    pub(super) fn history_deadline(&self) -> Option<Millis> {
+        match (self.history, &self.state) {
+            (Opened::By(until), State::Starting(_) | State::Failed(_)) => Some(until),
+            _ => None,
+        }
+    }
+
+    /// The start takes too long, or will not come to its end.
+    pub(super) fn history_due(&mut self, now: Millis) {
+        if self.history_deadline().is_none_or(|until| until > now) {
+            return;
+        }
+        if self.config.conversation_id.as_deref().is_some_and(|id| !id.is_empty()) {
+            self.announce_named(Vec::new());
+        } else {
+            self.settle_history(Vec::new());
+        }
+        self.history = Opened::Unread;
     }
 
     /// The conversation to begin with was read, or cannot be.
@@ -82,6 +108,7 @@ impl Session {
         self.transcript.thread_id = Some(self.ids.next_id());
         self.transcript.replaces = self.config.conversation_id.take().map(|id| (id, "discarded"));
         self.announce();
+        self.history = Opened::Settled;
         self.settle_history(Vec::new());
         self.ready(now);
     }

@@ -1,6 +1,6 @@
 //! Start-up, and another try when the server cannot be reached.
 
-use super::state::{Attempt, Phase, StartFailed, State};
+use super::state::{Attempt, Opened, Phase, StartFailed, State};
 use super::transcript::Transcript;
 use super::{Config, DomEvent, Protocol, Session};
 use crate::Millis;
@@ -16,6 +16,7 @@ impl Session {
         self.forget_credentials();
         self.anonymous_key.clone_from(&config.anonymous_key);
         self.config = config;
+        self.history = Opened::By(now.saturating_add(self.config.timing.history));
         self.was_idle = false;
         let attempt = self.first_attempt();
         if self.config.check().is_ok() {
@@ -66,6 +67,10 @@ impl Session {
         if until.is_none() {
             self.out.activity(Activity::Starting);
             self.drop_kept(Some(&error));
+            if matches!(self.history, Opened::By(_)) {
+                self.history = Opened::By(now);
+                self.history_due(now);
+            }
         }
     }
 

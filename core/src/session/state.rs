@@ -198,3 +198,14 @@ pub(super) struct Stopping {
     /// The server did not know the run yet: cancel again when it starts.
     pub(super) again: bool,
 }
+
+/// Whether readers know what was said before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// Not yet; after this time they are told that there is nothing.
+    By(Millis),
+    /// They were told that there is nothing, for lack of an answer.
+    Unread,
+    /// They are.
+    Settled,
+}

@@ -11,6 +11,7 @@ impl Session {
     pub(super) fn next_deadline(&self) -> Option<Millis> {
         let ending = self.ending.map(|(_, until)| until);
         let due = earlier(self.inquiry_deadline(), self.renewal_deadline());
+        let due = earlier(due, self.history_deadline());
         earlier(earlier(ending, self.state_deadline()), due)
     }
 
@@ -40,6 +41,7 @@ impl Session {
         }
         self.inquiries_due(now);
         self.renewal_due(now);
+        self.history_due(now);
         if self.state_deadline().is_none_or(|until| until > now) {
             return;
         }

@@ -95,6 +95,58 @@ fn a_server_that_is_down_is_tried_again() {
     assert_eq!(bench.results()[0].1.text.as_deref(), Some("Hello"));
 }
 
+/// What readers were told of conversation and history.
+fn settled(bench: &Bench) -> Vec<String> {
+    let told = |output: &Output| match output {
+        Output::Event(DomEvent::Conversation { detail }) => detail.str("conversationId").map(str::to_owned),
+        Output::Event(DomEvent::History { messages }) => Some(messages.len().to_string()),
+        _ => None,
+    };
+    bench.out.iter().filter_map(told).collect()
+}
+
+#[test]
+fn the_history_is_settled_although_nothing_starts() {
+    let stored = r#"{"messages":[{"id":"u","role":"user","content":"hi"}],"openCalls":[]}"#;
+    for (id, early) in [(None, &["0"][..]), (Some("c"), &["c", "0"][..])] {
+        let mut bench = Bench::new();
+        bench.start(Config { conversation_id: id.map(str::to_owned), ..config() });
+        bench.pass(14_999);
+        assert_eq!(settled(&bench), [""; 0]);
+        bench.pass(1);
+        assert_eq!(settled(&bench), early);
+        // What comes later is drawn and not told once more.
+        bench.answer_json(200, r#"{"authToken":"t"}"#);
+        if id.is_some() {
+            bench.answer_json(200, stored);
+            assert_eq!(bench.session.messages().len(), 1);
+        }
+        assert_eq!(settled(&bench), early);
+        bench.pass(60_000);
+        assert_eq!(settled(&bench), early);
+    }
+}
+
+#[test]
+fn the_history_is_settled_at_once_where_nothing_will_start() {
+    let mut bench = Bench::new();
+    bench.start(config());
+    bench.answer(404, "text/html", "<html>");
+    assert_eq!(settled(&bench), ["0"]);
+    assert_eq!(bench.session.poll_timeout(), None);
+}
+
+#[test]
+fn a_conversation_that_is_no_more_has_a_history_of_its_own() {
+    let mut bench = Bench::new();
+    bench.start(Config { conversation_id: Some("c".into()), ..config() });
+    bench.pass(15_000);
+    bench.answer_json(200, r#"{"authToken":"t"}"#);
+    bench.answer(404, "application/json", r#"{"error":{"code":"not-found","message":"m"}}"#);
+    let told = settled(&bench);
+    assert_eq!((told.len(), &*told[1], &*told[3]), (4, "0", "0"), "{told:?}");
+}
+
 #[test]
 fn no_answer_to_the_sign_in() {
     let mut bench = Bench::new();
