@@ -137,6 +137,21 @@ fn faults_of_mcp_servers() {
 }
 
 #[test]
+fn faults_of_telemetry() {
+    let faults = refused(
+        "[telemetry]\notlp_endpoint = 'http://u:p@x.example'\nauthorization = \"a\\nb\"\n\
+         [[apps]]\nuid = 'a'\n[[apps.agents]]\nuid = 'x'\n",
+        &[],
+    );
+    for part in [
+        "telemetry.otlp_endpoint: holds a user name or password; put the credentials into `authorization`",
+        "telemetry.authorization: cannot be sent in a header",
+    ] {
+        assert!(faults.contains(part), "{part} not in {faults}");
+    }
+}
+
+#[test]
 fn every_fault_at_once_with_place_and_remedy() {
     let faults = refused(
         "[server]\nlisen = 'x'\nheartbeat = 15\nmax_body = -1\nlisten = 'nowhere'\n\

@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
             uid: self.uid(node),
             url: self.mcp_url(node, allow_private),
             title: self.text(node, "title"),
-            authorization: self.secret(node, "authorization"),
+            authorization: self.authorization(node),
             required: self.boolean(node, "required").unwrap_or(false),
             timeout: self.duration(node, "timeout", Duration::from_secs(60)),
             connect_timeout: self.duration(node, "connect_timeout", Duration::from_secs(20)),
@@ -190,12 +190,18 @@ impl<'a> Reader<'a> {
                 self.fault(&node.path(key), "no time at all", &format!("write it as \"{example}\""));
             }
         }
+        server
+    }
+
+    /// `authorization`, the whole header.
+    pub(super) fn authorization(&mut self, node: &Node<'_>) -> Option<Secret> {
+        let secret = self.secret(node, "authorization");
         let sendable = |s: &Secret| reqwest::header::HeaderValue::from_str(s.expose()).is_ok();
-        if server.authorization.as_ref().is_some_and(|s| !sendable(s)) {
+        if secret.as_ref().is_some_and(|s| !sendable(s)) {
             let problem = "cannot be sent in a header";
             self.fault(&node.path("authorization"), problem, "write it as \"Bearer ...\", on one line");
         }
-        server
+        secret
     }
 
     fn mcp_url(&mut self, node: &Node<'_>, allow_private: bool) -> String {

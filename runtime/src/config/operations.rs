@@ -69,7 +69,7 @@ impl Reader<'_> {
 
     pub(super) fn telemetry(&mut self, node: &Node<'_>) -> Option<Telemetry> {
         self.known(node, &["otlp_endpoint", "authorization"]);
-        let authorization = self.secret(node, "authorization");
+        let authorization = self.authorization(node);
         let Some(endpoint) = self.text(node, "otlp_endpoint") else {
             if authorization.is_some() {
                 let remedy = "give the collector's address, such as \"http://127.0.0.1:4318\"";
@@ -79,6 +79,10 @@ impl Reader<'_> {
         };
         let is_http = endpoint.starts_with("http://") || endpoint.starts_with("https://");
         let url = reqwest::Url::parse(&endpoint).ok().filter(|_| is_http);
+        if url.as_ref().is_some_and(|url| !url.username().is_empty() || url.password().is_some()) {
+            let remedy = "put the credentials into `authorization`";
+            self.fault(&node.path("otlp_endpoint"), "holds a user name or password", remedy);
+        }
         if url.is_none_or(|url| url.query().is_some() || url.fragment().is_some()) {
             let remedy = "write it as \"http://127.0.0.1:4318\", without /v1/traces";
             self.fault(&node.path("otlp_endpoint"), "not an http or https address", remedy);
