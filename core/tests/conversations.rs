@@ -119,6 +119,26 @@ fn the_open_one_is_deleted() {
 }
 
 #[test]
+fn one_that_was_deleted_on_another_device() {
+    let mut pair = says(&["One.", "Two."]);
+    pair.ask("first");
+    let first = open_id(&pair);
+    pair.server.store.clear();
+    pair.server.deleted.push(first.clone());
+    let send = pair.send("second");
+    pair.drive();
+    let result = pair.page().result(send).clone();
+    let error = result.error.unwrap();
+    assert_eq!((error.code, error.retryable), (ErrorCode::NotFound, true));
+    // What is gone is not shown any more; the message is, and goes into a new conversation.
+    assert_eq!(pair.page().transcript(), ["user: second"]);
+    assert_eq!(pair.retry().text.as_deref(), Some("Two."));
+    assert_eq!(pair.page().transcript(), pair.server.transcript());
+    let second = open_id(&pair);
+    assert_eq!(told(&pair).last(), Some(&format!("{second} {first} discarded")));
+}
+
+#[test]
 fn another_one_is_deleted() {
     let mut pair = says(&["One.", "Two."]);
     pair.ask("first");

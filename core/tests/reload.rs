@@ -259,7 +259,7 @@ fn a_conversation_that_is_slow_to_read_goes_on() {
     pair.network.latency = 8_000;
     let page = reload(&mut pair);
     pair.drive_for(16_000 + 14_999);
-    assert_eq!(pair.pages[page].sketch(), ["initializing"]);
+    assert_eq!(pair.pages[page].sketch(), ["initializing", "conversation", "history"]);
     pair.drive_for(1);
     assert_eq!(pair.pages[page].sketch(), ["initializing", "conversation", "history", "idle"]);
     pair.drive();

@@ -120,11 +120,14 @@ async fn what_is_deleted_is_gone() {
     let again = server.post("/v1/agents/demo/runs", &input("r1", "t1", "hello")).bearer(&token).send().await;
     assert_eq!(again.error(), (410, "gone".into()));
     assert!(list(&get(&server, &token, "/v1/conversations").await, "conversations").is_empty());
-    // The id is free again, and what another user has under it is untouched.
-    let events = server.finish(&token, "r2", "t1", "anew").await;
-    assert_eq!(kind(last(&events)), "RUN_FINISHED");
-    let mine = get(&server, &token, "/v1/conversations/t1").await;
-    assert_eq!(texts(list(&mine, "messages"), "content")[0], "anew");
+    // Nothing is said under its id again: who still has it must not lose what was said before
+    // without a word. What another user has under it is untouched.
+    let anew = server.post("/v1/agents/demo/runs", &input("r2", "t1", "anew")).bearer(&token).send().await;
+    assert_eq!(anew.error(), (404, "not-found".into()));
+    assert!(anew.text.contains(r#""context":{"conversationId":"t1"}"#), "{}", anew.text);
+    let made = server.post("/v1/conversations", r#"{"agentUid":"demo","id":"t1"}"#).bearer(&token);
+    assert_eq!(made.send().await.error(), (410, "gone".into()));
+    assert_eq!(get(&server, &token, "/v1/conversations/t1").await.status, 404);
     let theirs = get(&server, &other, "/v1/conversations/t1").await;
     assert_eq!(texts(list(&theirs, "messages"), "content")[0], "mine");
 }

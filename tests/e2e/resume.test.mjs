@@ -143,7 +143,9 @@ class Client {
 
 /** The frames of a text, comments and hints left out. */
 function frames(text) {
-  return text.split('\n\n').slice(0, -1).filter((frame) => frame.includes('data: '));
+  // Signs of life and the hint to come back are lines of their own before an event.
+  const events = text.replace(/^(:.*|retry: \d+)\n/gm, '');
+  return events.split('\n\n').slice(0, -1).filter((frame) => frame.includes('data: '));
 }
 
 /** The frames of a response up to the one that `wanted` stands in; then the connection is cut. */

@@ -111,7 +111,7 @@ impl Session {
                 _ => {}
             }
         }
-        let error = fault::refused(exchange.status, &exchange.content_type, &exchange.body);
+        let mut error = fault::refused(exchange.status, &exchange.content_type, &exchange.body);
         if error.code == ErrorCode::Busy
             && let Some(run_id) = self.transcript.given_up.take()
         {
@@ -120,7 +120,13 @@ impl Session {
             self.go_on(turn, phase);
             return;
         }
+        let deleted = exchange.status == 404
+            && error.context.as_ref().is_some_and(|facts| facts.get("conversationId").is_some());
+        error.retryable |= deleted;
         self.end_turn(turn, end::refusal(error, exchange.status), now);
+        if deleted {
+            self.conversation_is_gone();
+        }
     }
 
     /// Takes every whole event that is there.

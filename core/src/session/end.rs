@@ -9,7 +9,7 @@ use super::turn::RUN_LIMIT;
 use super::{DomEvent, Protocol, Session, TurnResult, TurnStatus};
 use crate::Millis;
 use crate::error::ErrorInfo;
-use crate::event::{Bound, BoundReason, MessageStatus, Reason, RunError, RuntimeEvent};
+use crate::event::{Author, Bound, BoundReason, MessageStatus, Reason, RunError, RuntimeEvent};
 use crate::json::{Value, concat};
 use crate::view::{Notice, NoticeAction};
 
@@ -114,6 +114,7 @@ impl Session {
         self.uncover(&mut turn);
         self.end_server_tools(&mut turn, true, now);
         let told = turn.started && !turn.found;
+        self.tell_started(&mut turn, None);
         let mut result = self.result(&turn, TurnStatus::Finished);
         let send = turn.send;
         let ending = ending.with_effects(&mut turn);
@@ -154,8 +155,7 @@ impl Session {
         }
     }
 
-    fn complete(&mut self, mut turn: Turn, bound: Option<Bound>) {
-        self.tell_started(&mut turn, None);
+    fn complete(&mut self, turn: Turn, bound: Option<Bound>) {
         let conversation_id = self.transcript.thread_id.clone().unwrap_or_default();
         self.out.runtime(RuntimeEvent::Complete {
             messages: self.transcript.rows.clone(),
@@ -186,6 +186,7 @@ impl Session {
 
     fn stopped(&mut self, turn: Box<Turn>, effects: Vec<Value>) {
         self.mark_answer(&turn, MessageStatus::Stopped);
+        self.mark_unanswered(turn.from);
         self.out.runtime(aborted("The answer was stopped.", effects));
         self.may_retry(*turn);
     }
@@ -204,10 +205,20 @@ impl Session {
         }
     }
 
+    /// Marks the message of a turn that was stopped before the agent said anything.
+    pub(super) fn mark_unanswered(&mut self, from: usize) {
+        let message = self.transcript.rows.get(from).filter(|row| row.role == Author::User);
+        let silent = self.transcript.last_answer(from).is_none();
+        if let Some(id) = message.filter(|_| silent).map(|row| row.id.clone()) {
+            self.mark(&id, MessageStatus::Stopped);
+        }
+    }
+
     /// The end of a turn whose session is over. Who heard of its beginning hears
     /// of its end.
     pub(super) fn left(&mut self, turn: &mut Turn, unheard: bool) {
         if !unheard {
+            self.tell_started(turn, None);
             self.end_server_tools(turn, false, self.now);
             let effects = all_effects(turn, Vec::new());
             self.out.runtime(aborted("The conversation was left.", effects));

@@ -164,6 +164,27 @@ impl Session {
         self.out.disclosure(None);
     }
 
+    /// The conversation was deleted elsewhere: what it held goes, and the message that found
+    /// out can be sent again in a new one.
+    pub(super) fn conversation_is_gone(&mut self) {
+        if !matches!(self.state, State::Resting) {
+            return;
+        }
+        let left = std::mem::take(&mut self.transcript);
+        self.transcript.replaces = left.thread_id.map(|id| (id, "discarded"));
+        let failed = left.failed.map(|failed| Failed { from: 0, ..failed });
+        for row in left.rows {
+            if failed.as_ref().is_some_and(|failed| failed.message.id == row.id) {
+                self.transcript.rows.push(row);
+            }
+        }
+        self.transcript.failed = failed;
+        self.config.conversation_id = None;
+        self.out.push(Output::StoreConversation(None));
+        self.settle_history(Vec::new());
+        self.draw_anew();
+    }
+
     /// Draws all of the conversation once more.
     #[inline(never)]
     pub(super) fn draw_anew(&mut self) {
@@ -221,7 +242,11 @@ impl Session {
             && !matches!(ending, Ending::Finished { .. })
         {
             let message = UserMessage { id: row.id.clone(), text: row.content.clone(), silent: false };
-            self.transcript.failed = Some(Failed { message, from: from.unwrap_or_default() });
+            let from = from.unwrap_or_default();
+            self.transcript.failed = Some(Failed { message, from });
+            if matches!(ending, Ending::Stopped { .. }) {
+                self.mark_unanswered(from);
+            }
         }
         if let Some(notice) = ending.notice(self.transcript.failed.is_some()) {
             self.out.notice(Some(notice));

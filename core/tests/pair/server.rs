@@ -71,6 +71,8 @@ pub struct Server {
     clients: BTreeMap<String, String>,
     /// Titles of conversations that were renamed.
     pub titles: BTreeMap<String, String>,
+    /// Conversations that were deleted.
+    pub deleted: Vec<String>,
     /// Milliseconds a token is good, told as its end; 0 tells none.
     pub token_life: u64,
     runs: BTreeMap<String, Run>,
@@ -100,6 +102,7 @@ impl Server {
             closed: 0,
             clients: BTreeMap::new(),
             titles: BTreeMap::new(),
+            deleted: Vec::new(),
             token_life: 0,
             runs: BTreeMap::new(),
             issued: 0,
@@ -278,6 +281,12 @@ impl Server {
         let input = read_input(&body)?;
         if self.posted_before(&input.run_id, &body)? {
             return Ok(input.run_id);
+        }
+        if self.deleted.contains(&input.thread_id) {
+            let message = "This conversation was deleted. Send the message again to begin a new one.";
+            return Err(
+                ErrorInfo::new(ErrorCode::NotFound, message).with("conversationId", input.thread_id.as_str())
+            );
         }
         self.posted.push(body.clone());
         let running = |r: &Run| r.turn.is_some() && r.thread == input.thread_id;

@@ -354,11 +354,21 @@ mod tests {
 
     #[test]
     fn many_tags_take_no_quadratic_time() {
-        let begin = std::time::Instant::now();
         for (open, close) in [("<b>", "</i>"), ("<div>", "</b>"), ("<b>", "<p>"), ("<li hidden>", "<li>")] {
-            found(&format!("<i><b><div>{}{}", open.repeat(100_000), close.repeat(100_000)));
+            // The best of three: a busy machine only ever makes it look slower.
+            let time = |count: usize| {
+                let text = format!("<i><b><div>{}{}", open.repeat(count), close.repeat(count));
+                let once = || {
+                    let begin = std::time::Instant::now();
+                    found(&text);
+                    begin.elapsed()
+                };
+                (0..3).map(|_| once()).min().unwrap_or_default()
+            };
+            let (small, large) = (time(3_000), time(48_000));
+            // 16 times the tags: quadratic would be 256 times the time.
+            assert!(large < small * 100, "{open}{close}: {small:?} and {large:?}");
         }
-        assert!(begin.elapsed() < std::time::Duration::from_secs(10), "{:?}", begin.elapsed());
     }
 
     #[test]

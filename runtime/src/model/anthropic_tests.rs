@@ -99,6 +99,12 @@ fn keep_alives_and_unknown_events_are_skipped() {
 }
 
 #[test]
+fn half_an_event_is_no_sign_of_life() {
+    let stream = "event: ping\ndata: {\"type\": \"pi\n\n";
+    assert!(matches!(read(stream).as_slice(), [ModelEvent::Failed(_)]));
+}
+
+#[test]
 fn thinking_goes_back_as_it_came() {
     let events = read(&frames(&[
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,

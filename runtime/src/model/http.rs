@@ -43,6 +43,12 @@ pub(super) fn is_keep_alive(data: &str) -> bool {
     data.is_empty() || data.starts_with(':') || WORDS.iter().any(|word| data.eq_ignore_ascii_case(word))
 }
 
+/// Whether `data`, which is no JSON, was meant to be: something is missing, whatever the event
+/// is called.
+pub(super) fn is_half(data: &str) -> bool {
+    data.starts_with(['{', '['])
+}
+
 /// A provider's bytes to events, split anywhere.
 #[derive(Debug)]
 pub(super) struct Reading<D> {

@@ -71,6 +71,10 @@ pub(super) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
     };
     let title = body::optional_text(&request, "title", TITLE)?;
     let existed = app.store().conversation(&user, &id).await?.is_some();
+    if !existed && app.store().conversation_is_deleted(&user, &id).await? {
+        let message = "A conversation with this id was deleted. Take another id.";
+        return Err(ApiError::new(ErrorCode::Gone, message));
+    }
     app.store().add_conversation(&user, &id, agent, title).await?;
     let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
     let status = if existed { StatusCode::OK } else { StatusCode::CREATED };

@@ -179,7 +179,9 @@ fn body_hash(agent: &str, posted: &Value) -> String {
     if let Some(mut props) = props.cloned() {
         props.remove("passthroughParams");
         props.remove("clientId");
-        counted.insert("mindset", props);
+        if !props.is_empty() {
+            counted.insert("mindset", props);
+        }
     }
     ids::hash(counted.to_string().as_bytes())
 }

@@ -240,6 +240,10 @@ impl Runs {
     }
 
     async fn new_conversation(&self, user: &User, id: &str, agent: &str) -> ApiResult<ConversationRow> {
+        if self.store.conversation_is_deleted(user, id).await? {
+            let message = "This conversation was deleted. Send the message again to begin a new one.";
+            return Err(ApiError::new(ErrorCode::NotFound, message).with("conversationId", id));
+        }
         self.store.add_conversation(user, id, agent, None).await?;
         let row = self.store.conversation(user, id).await?;
         row.ok_or_else(|| {

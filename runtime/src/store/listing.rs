@@ -7,6 +7,7 @@ use super::conversations::{ConversationRow, conversation};
 use super::rows::{self, COLUMNS};
 use super::{Store, StoreResult, signed};
 use crate::auth::User;
+use crate::ids;
 
 /// Which messages a transcript shows: no tool results, nothing silent, and no message of the
 /// assistant that only calls.
@@ -130,15 +131,38 @@ impl Store {
     /// The database failed.
     pub(crate) async fn delete_conversation(&self, conversation: i64) -> StoreResult<()> {
         let mut tx = self.pool.begin().await?;
+        let (user, id): (String, String) = sqlx::query_as("SELECT user, id FROM conversations WHERE key = ?")
+            .bind(conversation)
+            .fetch_one(&mut *tx)
+            .await?;
         for statement in [
             "DELETE FROM messages WHERE conversation = ?",
             "DELETE FROM events WHERE run IN (SELECT key FROM runs WHERE conversation = ?)",
             "UPDATE runs SET body_hash = '', client_id = NULL, terminal = NULL, logged = 0 WHERE conversation = ?",
-            "UPDATE conversations SET user = '', id = key, agent = '', title = NULL WHERE key = ?",
         ] {
             sqlx::query(statement).bind(conversation).execute(&mut *tx).await?;
         }
+        // Who has its id and asks finds that it is gone; nobody else can tell whose it was.
+        sqlx::query("UPDATE conversations SET user = '', id = ?, agent = '', title = NULL WHERE key = ?")
+            .bind(tombstone(&user, &id))
+            .bind(conversation)
+            .execute(&mut *tx)
+            .await?;
         tx.commit().await
+    }
+
+    /// Whether the user deleted a conversation with this id.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn conversation_is_deleted(&self, user: &User, id: &str) -> StoreResult<bool> {
+        sqlx::query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM conversations WHERE app = ? AND user = '' AND id = ?)",
+        )
+        .bind(&user.app)
+        .bind(tombstone(&user.id, id))
+        .fetch_one(&self.readers)
+        .await
     }
 
     /// Whether the user had a run with this id in a conversation that is deleted.
@@ -156,4 +180,9 @@ impl Store {
         .fetch_one(&self.readers)
         .await
     }
+}
+
+/// What stands for the id of a deleted conversation.
+fn tombstone(user: &str, id: &str) -> String {
+    ids::hash(format!("{user}\n{id}").as_bytes())
 }

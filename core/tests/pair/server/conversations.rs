@@ -93,6 +93,7 @@ impl Server {
         let runs: Vec<_> = self.runs.iter().filter_map(of_it).collect();
         let effects = runs.iter().flat_map(|run| self.input(run, Input::Cancel, now)).collect();
         self.store.remove(id);
+        self.deleted.push(id.to_owned());
         self.titles.remove(id);
         self.runs.retain(|_, run| run.thread != id);
         Ok(effects)

@@ -7,7 +7,7 @@ use mindset_core::object;
 use mindset_core::turn::{ModelEvent, ModelUsage};
 
 use super::super::failures::{Failures, error_in};
-use super::super::http::{Decode, is_keep_alive};
+use super::super::http::{Decode, is_half, is_keep_alive};
 
 /// Reads one answer.
 #[derive(Debug)]
@@ -185,7 +185,7 @@ impl Decode for Decoder {
             return;
         }
         let Ok(value) = json::parse(data) else {
-            if is_known(event) {
+            if is_known(event) || is_half(data) {
                 self.over = true;
                 out.push(ModelEvent::Failed(self.failures.not_json()));
             }

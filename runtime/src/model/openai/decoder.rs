@@ -11,7 +11,7 @@ use mindset_core::object;
 use mindset_core::turn::{ModelEvent, ModelUsage};
 
 use super::super::failures::{Failures, error_in, is_error};
-use super::super::http::{Decode, is_keep_alive};
+use super::super::http::{Decode, is_half, is_keep_alive};
 use super::calls::Calls;
 
 /// Reads one answer.
@@ -161,7 +161,7 @@ impl Decode for Decoder {
             return self.end(out);
         }
         let Ok(value) = parse(data) else {
-            if matches!(event, "message" | "error") {
+            if matches!(event, "message" | "error") || is_half(data) {
                 self.over = true;
                 out.push(ModelEvent::Failed(self.failures.not_json()));
             }
