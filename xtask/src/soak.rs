@@ -12,13 +12,14 @@ use crate::settings::Settings;
 use crate::shell::Shell;
 use crate::{build, setup, stages};
 
-/// Whole turns over bad lines, with the real runtime, the SDK in Node and a browser.
-const CHAOS: &str = "tests/e2e/chaos.test.mjs";
+/// Whole turns over bad lines, with the real runtime, the SDK in Node and a browser; and
+/// random requests of every route.
+const LONG: [&str; 2] = ["tests/e2e/chaos.test.mjs", "tests/e2e/interface.test.mjs"];
 
 /// How long one of its tests may take.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// Runs all native tests and the chaos tests in their long form, with a given or a fresh seed.
+/// Runs all native tests and the long ones of the whole system in their long form, with a given or a fresh seed.
 pub(crate) fn soak(shell: &Shell, settings: &Settings, seed: Option<u64>) -> Result<()> {
     let seed = match seed {
         Some(seed) => seed,
@@ -28,8 +29,8 @@ pub(crate) fn soak(shell: &Shell, settings: &Settings, seed: Option<u64>) -> Res
     setup::install(shell)?;
     build::build(shell, settings, false)?;
     let native = shell.cargo(&["test", "--workspace", "--no-fail-fast"]);
-    let chaos = stages::with_node(shell, &[shell.path(CHAOS)], LIMIT);
-    for mut command in [native, chaos] {
+    let whole = stages::with_node(shell, &LONG.map(|file| shell.path(file)), LIMIT);
+    for mut command in [native, whole] {
         command.env("MINDSET_SOAK", "1").env("MINDSET_SEED", seed.to_string());
         shell.run(command).with_context(|| format!("repeat with `cargo xtask soak --seed {seed}`"))?;
     }
