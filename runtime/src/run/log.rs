@@ -9,6 +9,7 @@ use mindset_core::turn::RunState;
 use crate::observe::metrics;
 
 /// Events that stay in memory, unless more came at once; older ones are read from the store.
+/// What every reader has is not kept.
 const EVENTS: usize = 16;
 
 /// Their bytes, above which fewer stay.
@@ -36,6 +37,8 @@ struct Tail {
     /// The server goes down: readers should come back soon.
     closing: bool,
     waiting: Vec<(u64, Waker)>,
+    /// How far each reader has come that reads from here.
+    places: Vec<(u64, u64)>,
     next_reader: u64,
 }
 
@@ -147,25 +150,44 @@ impl Log {
         let mut tail = self.tail();
         if at < tail.last {
             let missing = usize::try_from(tail.last - at).unwrap_or(usize::MAX);
-            return Poll::Ready(match tail.events.len().checked_sub(missing) {
-                Some(skip) => News::Events(tail.events.iter().skip(skip).cloned().collect()),
-                None => News::Older,
-            });
+            let Some(skip) = tail.events.len().checked_sub(missing) else {
+                return Poll::Ready(News::Older);
+            };
+            let news = tail.events.iter().skip(skip).cloned().collect();
+            tail.has_all(reader);
+            return Poll::Ready(News::Events(news));
         }
         if tail.ended.is_some() {
             return Poll::Ready(News::End);
         }
+        tail.has_all(reader);
         tail.wait(reader, cx);
         Poll::Pending
     }
 
     /// The reader does not wait any more.
     pub(super) fn leave(&self, reader: u64) {
-        self.tail().waiting.retain(|(waiting, _)| *waiting != reader);
+        let mut tail = self.tail();
+        tail.waiting.retain(|(waiting, _)| *waiting != reader);
+        tail.places.retain(|(reading, _)| *reading != reader);
     }
 }
 
 impl Tail {
+    /// The reader has every event so far; those that all have are dropped.
+    fn has_all(&mut self, reader: u64) {
+        let last = self.last;
+        match self.places.iter_mut().find(|(reading, _)| *reading == reader) {
+            Some((_, at)) => *at = last,
+            None => self.places.push((reader, last)),
+        }
+        let slowest = self.places.iter().map(|(_, at)| *at).min().unwrap_or(last);
+        let wanted = usize::try_from(last - slowest).unwrap_or(usize::MAX);
+        while self.events.len() > wanted {
+            self.bytes -= self.events.pop_front().map_or(0, |event| event.len());
+        }
+    }
+
     fn wait(&mut self, reader: u64, cx: &Context<'_>) {
         match self.waiting.iter_mut().find(|(waiting, _)| *waiting == reader) {
             Some((_, waker)) => waker.clone_from(cx.waker()),
@@ -218,11 +240,9 @@ mod tests {
         assert_eq!(log.last(), 100);
         assert!(matches!(news(&log, 0), Poll::Ready(News::Older)));
         assert!(matches!(news(&log, 83), Poll::Ready(News::Older)));
-        for at in [84, 99] {
-            let Poll::Ready(News::Events(events)) = news(&log, at) else { panic!("{at}") };
-            let wanted: Vec<Arc<str>> = (at + 1..=100).map(|n| Arc::from(n.to_string())).collect();
-            assert_eq!(events, wanted);
-        }
+        let Poll::Ready(News::Events(events)) = news(&log, 84) else { panic!("they are there") };
+        let wanted: Vec<Arc<str>> = (85..=100).map(|n| Arc::from(n.to_string())).collect();
+        assert_eq!(events, wanted);
         assert!(news(&log, 100).is_pending());
         log.publish(["x", "y"].map(|c| Arc::from(c.repeat(BYTES))));
         assert!(matches!(news(&log, 100), Poll::Ready(News::Older)));
@@ -231,6 +251,23 @@ mod tests {
         log.end(RunState::Error);
         assert_eq!(log.state(), Some(RunState::Finished));
         assert!(matches!(news(&log, 102), Poll::Ready(News::End)));
+    }
+
+    #[test]
+    fn what_every_reader_has_is_not_kept() {
+        let log = Log::new("r", 1);
+        let poll = |reader, at| log.poll_news(reader, at, &Context::from_waker(Waker::noop()));
+        assert!(poll(1, 0).is_pending() && poll(2, 0).is_pending());
+        log.publish(["a", "b"].map(Arc::from));
+        assert!(matches!(poll(1, 0), Poll::Ready(News::Events(events)) if events.len() == 2));
+        assert_eq!(log.tail().events.len(), 2, "the other one wants them");
+        log.publish([Arc::from("c")]);
+        assert!(matches!(poll(2, 0), Poll::Ready(News::Events(events)) if events.len() == 3));
+        assert_eq!(log.tail().events.len(), 1);
+        log.leave(1);
+        assert!(poll(2, 3).is_pending());
+        assert_eq!((log.tail().events.len(), log.tail().bytes), (0, 0));
+        assert!(matches!(poll(3, 1), Poll::Ready(News::Older)));
     }
 
     #[test]
