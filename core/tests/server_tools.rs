@@ -15,7 +15,7 @@ use mindset_core::object;
 use mindset_core::passthrough::Passthrough;
 use mindset_core::schema::Schema;
 use mindset_core::turn::{
-    Agent, Bounds, Conversation, Input, ModelMessage, RunState, ServerTool, Source, ToolOutcome,
+    Agent, Bounds, Conversation, Input, ModelMessage, RunState, ServerTool, ToolOutcome,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -519,52 +519,6 @@ fn bounds_count_server_tools() {
     }
     assert_eq!(b.last().mindset("bound").unwrap().to_string(), r#"{"reason":"repetition","limit":3}"#);
     assert_eq!(b.done, Some(RunState::Finished));
-}
-
-#[test]
-fn answers_cite_what_searches_found() {
-    let source = |title: &str, url: Option<&str>| Source {
-        title: title.into(),
-        url: url.map(str::to_owned),
-        text: format!("Text of {title}."),
-    };
-    let search = ServerTool { source: ToolSource::Builtin, server: None, ..mcp("", "search", "") };
-    let mut b = start(vec![search.clone()], &[], "{}");
-    b.model(call(0, Some("p0"), "search", "{}")).model([end()]);
-    let sources = vec![source("Leave", Some("https://hr/leave")), source("Pay", None)];
-    b.tool("p0", ToolOutcome::Done { content: "Two passages.".into(), sources, widgets: Vec::new() });
-    assert_eq!(
-        told(&b, "p0").0,
-        "Two passages.\n\n[1] Leave\nhttps://hr/leave\nText of Leave.\n\n[2] Pay\nText of Pay."
-    );
-    b.model([text("Thirty days [1].")]).model(call(0, Some("p1"), "search", "{\"q\":2}")).model([end()]);
-    let sources = vec![source("Pay", None), source("Sick", Some("https://hr/sick"))];
-    b.tool("p1", ToolOutcome::Done { content: String::new(), sources, widgets: Vec::new() });
-    b.model([text("And [3], [2], not [7]."), end()]);
-    let cited: Vec<_> = b.customs("mindset.citations").iter().map(ToString::to_string).collect();
-    let ids: Vec<_> = b.store.iter().filter(|m| m.content.contains('[') && m.call_id.is_none()).collect();
-    assert_eq!(
-        cited,
-        [
-            format!(
-                r#"{{"messageId":"{}","items":[{{"marker":"[1]","title":"Leave","url":"https://hr/leave"}}]}}"#,
-                ids[0].id
-            ),
-            format!(
-                r#"{{"messageId":"{}","items":[{{"marker":"[2]","title":"Pay"}},{{"marker":"[3]","title":"Sick","url":"https://hr/sick"}}]}}"#,
-                ids[1].id
-            )
-        ]
-    );
-    assert_eq!(ids[1].citations.len(), 2);
-    // The next run goes on counting.
-    let mut next = Bench::with(input("r2", vec![user("u2", "more")]), agent(vec![search]), b.store).unwrap();
-    next.model(call(0, Some("p2"), "search", "{\"q\":3}")).model([end()]);
-    next.tool(
-        "p2",
-        ToolOutcome::Done { content: "x".into(), sources: vec![source("New", None)], widgets: Vec::new() },
-    );
-    assert!(told(&next, "p2").0.contains("[4] New"));
 }
 
 #[test]
