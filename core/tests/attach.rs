@@ -212,13 +212,15 @@ fn play(seed: u64) {
             pair.network.spare_runs = usize::try_from(dice.below(3)).unwrap();
         }
         let sent = pair.send_from(page, &format!("message {n}"), SendOptions::default());
+        // New credentials that are refused too end a turn, and the person tries again.
+        let mut revoked = false;
         for _ in 0..dice.below(4) {
             pair.drive_for(dice.pick(&[1, 20, 500, 6_000, 50_000]));
             match dice.below(6) {
                 0 => pair.set_network(false),
                 1 => pair.input(page, Input::Wake).unwrap(),
                 2 => pair.input(page, Input::Online(dice.once_in(2))).unwrap(),
-                3 => pair.server.tokens.clear(),
+                3 if !std::mem::replace(&mut revoked, true) => pair.server.tokens.clear(),
                 _ => {}
             }
             pair.drive_for(dice.pick(&[1, 500, 20_000]));
