@@ -11,9 +11,10 @@ mod pair;
 use std::collections::BTreeMap;
 
 use dice::{Dice, Named, seeds};
+use mindset_core::error::ErrorCode;
 use mindset_core::event::{RuntimeEvent, ToolSource, Widget};
 use mindset_core::json::Value;
-use mindset_core::session::{Config, DomEvent, Input, SendOptions};
+use mindset_core::session::{Config, DomEvent, Input, SendOptions, TurnResult};
 use mindset_core::turn::{ModelEvent, ModelMessage, ModelRequest, RunState, ServerTool, ToolOutcome};
 use pair::{Cut, Heard, Lose, Pair, ScriptedModel, Step, call, config, text, tool};
 #[cfg(target_arch = "wasm32")]
@@ -212,15 +213,14 @@ fn play(seed: u64) {
             pair.network.spare_runs = usize::try_from(dice.below(3)).unwrap();
         }
         let sent = pair.send_from(page, &format!("message {n}"), SendOptions::default());
-        // New credentials that are refused too end a turn, and the person tries again.
-        let mut revoked = false;
+        let sender = page;
         for _ in 0..dice.below(4) {
             pair.drive_for(dice.pick(&[1, 20, 500, 6_000, 50_000]));
             match dice.below(6) {
                 0 => pair.set_network(false),
                 1 => pair.input(page, Input::Wake).unwrap(),
                 2 => pair.input(page, Input::Online(dice.once_in(2))).unwrap(),
-                3 if !std::mem::replace(&mut revoked, true) => pair.server.tokens.clear(),
+                3 => pair.server.tokens.clear(),
                 _ => {}
             }
             pair.drive_for(dice.pick(&[1, 500, 20_000]));
@@ -234,6 +234,15 @@ fn play(seed: u64) {
         }
         pair.drive();
         pair.network.lose = None;
+        // New credentials that are refused too end a turn, and the person tries again.
+        let refused = |result: &TurnResult| {
+            result.error.as_ref().is_some_and(|error| error.code == ErrorCode::AuthExpired)
+        };
+        if let Some(id) = sent.ok().filter(|_| sender == page)
+            && refused(pair.pages[page].result(id))
+        {
+            assert!(!refused(&pair.retry_from(page)));
+        }
         assert_eq!(pair.pages[page].transcript(), pair.server.transcript(), "message {n}");
     }
     check(&pair);

@@ -164,11 +164,15 @@ impl Pair {
 
     /// Sends the first page's last message again and waits until all is quiet.
     pub fn retry(&mut self) -> TurnResult {
-        let id = self.pages[0].next_send();
-        self.input(0, session::Input::Retry { id }).expect("there is something to retry");
-        self.pages[0].accepted.push(id);
+        self.retry_from(0)
+    }
+
+    pub fn retry_from(&mut self, page: usize) -> TurnResult {
+        let id = self.pages[page].next_send();
+        self.input(page, session::Input::Retry { id }).expect("there is something to retry");
+        self.pages[page].accepted.push(id);
         self.drive();
-        self.page().result(id).clone()
+        self.pages[page].result(id).clone()
     }
 
     /// Gives a page's session an input, and the network what comes of it.
