@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use mindset_core::error::ErrorCode;
 use mindset_core::event::{Author, ChatMessage};
 use mindset_core::json::{self, Object, Value};
+use mindset_core::limits::TITLE;
 use mindset_core::object;
 use mindset_core::time::iso_8601;
 use mindset_core::turn::{Conversation, StoredCall, StoredMessage, StoredRole};
@@ -24,9 +25,6 @@ const LISTED: usize = 100;
 
 /// The most that `?limit` can ask for, and messages in one answer.
 const MOST: usize = 200;
-
-/// Characters of a title.
-const TITLE: usize = 200;
 
 /// The user's conversations, the latest first: `?limit=` 1 to 200, `?cursor=` the `next` of an
 /// earlier answer.
