@@ -16,6 +16,43 @@ use web_sys::ShadowRoot;
 use crate::convert;
 use crate::driver::Driver;
 
+/// The rooms of `panel.js`: a file that JavaScript imports is shipped only if it is named here.
+mod rooms {
+    use wasm_bindgen::prelude::wasm_bindgen;
+
+    #[wasm_bindgen(module = "/src/dom/cards.js")]
+    extern "C" {
+        type Cards;
+    }
+    #[wasm_bindgen(module = "/src/dom/composer.js")]
+    extern "C" {
+        type Composer;
+    }
+    #[wasm_bindgen(module = "/src/dom/nodes.js")]
+    extern "C" {
+        type Nodes;
+    }
+    #[wasm_bindgen(module = "/src/dom/rows.js")]
+    extern "C" {
+        type Rows;
+    }
+    #[wasm_bindgen(module = "/src/dom/scroll.js")]
+    extern "C" {
+        type Follow;
+    }
+    #[wasm_bindgen(module = "/src/dom/texts.js")]
+    extern "C" {
+        type Texts;
+    }
+}
+
+#[wasm_bindgen(module = "/src/dom/lazy.js")]
+extern "C" {
+    /// Says how a part of the script is loaded by its name.
+    #[wasm_bindgen(js_name = setImporter)]
+    pub(crate) fn set_importer(load: &JsValue);
+}
+
 #[wasm_bindgen(module = "/src/dom/panel.js")]
 extern "C" {
     type Panel;

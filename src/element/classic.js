@@ -1,5 +1,7 @@
 // The classic script, of a page or of a worker. Its own URL is known only while it runs for
 // the first time; a worker has it in the place of an error alone.
+import { files } from 'mindset-chunks';
+
 import { compile } from './loader.js';
 import { setUp } from './shell.js';
 
@@ -9,6 +11,7 @@ const script = globalThis.document
 
 globalThis.mindset ??= setUp({
   compile: () => compile(new URL(__WASM_FILE__, script).href),
+  chunk: (name) => import(new URL(files[name], script).href),
   script,
   server: new URL(script).origin,
 });

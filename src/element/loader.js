@@ -49,8 +49,8 @@ export class Loader {
   #client;
 
   /**
-   * `compile` gives the module; `script` is the URL of this script and `server` the default of
-   * the option, if they are known.
+   * `compile` gives the module and `chunk(name)` one of the parts that are loaded on need;
+   * `script` is the URL of this script and `server` the default of the option, if they are known.
    */
   constructor(parts) {
     this.#parts = parts;
@@ -129,7 +129,7 @@ export class Loader {
     }
     const glue = instantiate();
     glue.started(await WebAssembly.instantiate(this.#module, glue.imports()));
-    this.#client = glue.install(MindsetError, this.#parts.server, this.#client);
+    this.#client = glue.install(MindsetError, this.#parts, this.#client);
     this.glue = glue;
     if (this.config) glue.init(this.config);
     else if (!this.#inits.length && this.#kept) this.init(this.#kept).catch((error) => this.#told(error));

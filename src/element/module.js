@@ -1,4 +1,6 @@
 // The npm entry of pages and workers. On a server, importing it does nothing.
+import { own } from 'mindset-chunks';
+
 import { MindsetError, compile } from './loader.js';
 import { setUp } from './shell.js';
 
@@ -11,6 +13,7 @@ export const { init, createChat, version } = setUp({
       message: 'the CommonJS build does not know where its .wasm file lies: load the package with import, not require.',
     });
   },
+  chunk: (name) => own[name](),
   script: import.meta.url,
 });
 
