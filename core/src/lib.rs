@@ -12,6 +12,7 @@ pub mod error;
 pub mod event;
 pub mod json;
 pub mod limits;
+pub mod markdown;
 pub mod passthrough;
 pub mod result;
 pub mod schema;
