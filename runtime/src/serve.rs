@@ -83,9 +83,6 @@ fn open(
             TokioIo::new(Impatient::new(socket, patience.reader)),
             TowerToHyperService::new(service),
         );
-    let connection = connections.watch(connection);
-    tokio::spawn(async move {
-        // A client that breaks off is no event.
-        let _ = connection.await;
-    });
+    // A client that breaks off is no event, so nobody asks for what comes of it.
+    tokio::spawn(connections.watch(connection));
 }

@@ -103,7 +103,12 @@ impl Run {
     }
 
     pub(super) fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        let output = self.outputs.pop_front();
+        // Between two inputs, which is nearly always, a run has none and takes no room for any.
+        if self.outputs.is_empty() {
+            self.outputs = VecDeque::new();
+        }
+        output
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Millis> {

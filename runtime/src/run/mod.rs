@@ -20,11 +20,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use futures_channel::mpsc;
 use mindset_core::agui::RunAgentInput;
 use mindset_core::error::ErrorCode;
 use mindset_core::passthrough::Passthrough;
 use mindset_core::turn::{Conversation, RunState};
-use tokio::sync::mpsc;
 use tracing::Instrument;
 
 use crate::auth::User;
@@ -195,7 +195,7 @@ impl Runs {
         }
         if let Some(run) = self.live(user, run_id).filter(|r| r.log.state().is_none()) {
             // A closed channel means it has ended by itself meanwhile.
-            let _ = run.commands.send(Command::Cancel);
+            let _ = run.commands.unbounded_send(Command::Cancel);
             let _ = tokio::time::timeout(STOPPING, run.log.ended()).await;
         }
         let _starting = self.starting.lock().await;
@@ -227,7 +227,7 @@ impl Runs {
     /// No run of the user with this id runs.
     pub(crate) fn set_passthrough(&self, user: &User, run_id: &str, values: Passthrough) -> ApiResult<()> {
         let told = match self.live(user, run_id).filter(|run| run.log.state().is_none()) {
-            Some(run) => run.commands.send(Command::Passthrough(values)).is_ok(),
+            Some(run) => run.commands.unbounded_send(Command::Passthrough(values)).is_ok(),
             None => self.tell_starting(user, run_id, Command::Passthrough(values)),
         };
         if told {
@@ -247,7 +247,7 @@ impl Runs {
         let all = async {
             for run in &runs {
                 run.log.close();
-                let _ = run.commands.send(Command::Shutdown);
+                let _ = run.commands.unbounded_send(Command::Shutdown);
             }
             for run in runs {
                 run.log.ended().await;

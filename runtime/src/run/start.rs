@@ -5,11 +5,12 @@ use std::collections::btree_map::Entry;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures_channel::mpsc;
+use futures_util::StreamExt;
 use mindset_core::agui::Role;
 use mindset_core::error::ErrorCode;
 use mindset_core::json::Value;
 use mindset_core::turn::{self, Conversation, Ports, RunState, Turn};
-use tokio::sync::mpsc;
 
 use super::{Attached, Command, LiveRun, Log, Order, RunKey, Runs, closing, key, task};
 use crate::auth::User;
@@ -41,7 +42,7 @@ impl Drop for Starting<'_> {
 impl Runs {
     pub(super) async fn start_now(self: &Arc<Runs>, order: Order) -> ApiResult<Attached> {
         let key = key(&order.user, &order.input.run_id);
-        let (commands, inbox) = mpsc::unbounded_channel();
+        let (commands, inbox) = mpsc::unbounded();
         // Of many posts of one run the first starts it, and the others find it.
         let _starting = loop {
             if let Some(known) = self.find(&order).await? {
@@ -98,7 +99,7 @@ impl Runs {
             loop {
                 tokio::select! {
                     listed = &mut listing => break listed?,
-                    Some(command) = inbox.recv() => {
+                    Some(command) = inbox.next() => {
                         let stops = matches!(command, Command::Cancel);
                         early.push(command);
                         if stops {
@@ -110,7 +111,7 @@ impl Runs {
         };
         for command in early {
             // The other end is in this function's hands.
-            let _ = commands.send(command);
+            let _ = commands.unbounded_send(command);
         }
         Ok(Ready { listed, commands, inbox })
     }
@@ -118,7 +119,7 @@ impl Runs {
     /// Tells a run something that is not alive yet; `false`: there is none.
     pub(super) fn tell_starting(&self, user: &User, run_id: &str, command: Command) -> bool {
         let table = self.table();
-        table.starting.get(&key(user, run_id)).is_some_and(|run| run.send(command).is_ok())
+        table.starting.get(&key(user, run_id)).is_some_and(|run| run.unbounded_send(command).is_ok())
     }
 
     /// Waits until a run that starts is alive, or has failed to start.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_channel::mpsc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -15,7 +16,6 @@ use mindset_core::object;
 use mindset_core::turn::{
     Input, ModelEvent, ModelFailure, ModelRequest, Output, RunState, ToolOutcome, ToolRequest, Turn,
 };
-use tokio::sync::mpsc;
 use tracing::Instrument;
 
 use super::script::{self, Script};
@@ -46,7 +46,8 @@ pub(super) struct Start {
 /// Lets the run go on by itself.
 pub(super) fn spawn(start: Start) {
     start.watch.begin();
-    let task = Task {
+    // In a box: a future holds what it is given twice.
+    let task = Box::new(Task {
         script: Script::new(start.runs.store.log(), &start.run),
         start,
         answer: None,
@@ -55,7 +56,7 @@ pub(super) fn spawn(start: Start) {
         last: None,
         broken: false,
         left: false,
-    };
+    });
     tokio::spawn(task.drive().in_current_span());
 }
 
@@ -76,7 +77,7 @@ struct Task {
 }
 
 impl Task {
-    async fn drive(mut self) {
+    async fn drive(mut self: Box<Self>) {
         loop {
             match self.drain().await {
                 Ok(Some(state)) => return self.finish(state).await,
@@ -111,7 +112,7 @@ impl Task {
             // words does not hold up the clock.
             biased;
             written = self.script.written() => return written.map(|()| None),
-            Some(command) = self.start.inbox.recv() => match command {
+            Some(command) = self.start.inbox.next() => match command {
                 Command::Cancel => Input::Cancel,
                 Command::Passthrough(values) => {
                     tracing::trace!(run = self.start.run_id, "pass-through parameters set");
@@ -232,7 +233,7 @@ impl Task {
         })));
     }
 
-    async fn finish(mut self, state: RunState) {
+    async fn finish(&mut self, state: RunState) {
         self.start.watch.end(state);
         self.answer = None;
         self.calls.clear();

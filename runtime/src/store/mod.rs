@@ -51,6 +51,10 @@ const READERS: u32 = 3;
 const WAL_PAGES: &str = "16384";
 const MOVED: Duration = Duration::from_secs(1);
 
+/// What each connection keeps of the file, in KiB as SQLite writes it. The system keeps the file
+/// in memory anyway.
+const CACHE: &str = "-512";
+
 /// How long a reader waits for its turn while very many read.
 const TURN: Duration = Duration::from_secs(60);
 
@@ -86,6 +90,7 @@ impl Store {
             .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
             .pragma("wal_autocheckpoint", WAL_PAGES)
+            .pragma("cache_size", CACHE)
             .busy_timeout(Duration::from_secs(5));
         let pool = pool(1).connect_with(options.clone()).await.map_err(|e| failed(path, &e.to_string()))?;
         schema::prepare(&pool, path).await?;

@@ -9,7 +9,6 @@ mod replies;
 mod results;
 mod words;
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -39,7 +38,7 @@ impl Model for Demo {
         let events = events(replies::reply(&request));
         let delay = self.delay;
         let paced = stream::unfold(events, move |mut events| async move {
-            let next = events.pop_front()?;
+            let next = events.next()?;
             if !delay.is_zero() {
                 tokio::time::sleep(delay).await;
             }
@@ -69,21 +68,30 @@ enum Reply {
     Calls(Vec<(String, String)>),
 }
 
-fn events(reply: Reply) -> VecDeque<ModelEvent> {
-    let mut events = VecDeque::new();
+fn events(reply: Reply) -> Box<dyn Iterator<Item = ModelEvent> + Send> {
+    let end = std::iter::once(ModelEvent::End { usage: None });
     match reply {
-        Reply::Text(text) => {
-            events.extend(text.split_inclusive([' ', '\n']).map(|word| ModelEvent::Text(word.to_owned())));
-        }
+        Reply::Text(text) => Box::new(words_of(text).map(ModelEvent::Text).chain(end)),
         Reply::Calls(calls) => {
-            for (key, (tool, arguments)) in (0..).zip(calls) {
-                events.push_back(ModelEvent::CallStart { key, id: None, name: tool });
-                events.push_back(ModelEvent::CallArguments { key, delta: arguments });
-            }
+            let call = |(key, (tool, arguments))| {
+                [
+                    ModelEvent::CallStart { key, id: None, name: tool },
+                    ModelEvent::CallArguments { key, delta: arguments },
+                ]
+            };
+            Box::new((0..).zip(calls).flat_map(call).chain(end))
         }
     }
-    events.push_back(ModelEvent::End { usage: None });
-    events
+}
+
+/// The words of a text, each with the space after it.
+fn words_of(text: String) -> impl Iterator<Item = String> + Send {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let word = text.get(at..)?.split_inclusive([' ', '\n']).next()?;
+        at += word.len();
+        Some(word.to_owned())
+    })
 }
 
 #[cfg(test)]
