@@ -138,6 +138,8 @@ for (const [kind, type, load] of [
       const chat = createChat({ ...${JSON.stringify(options())}, pageTools: [{ name: 'add', description: 'Adds', handler: ({ a, b }) => a + b }] });
       chat.on((event) => postMessage(event.type));
       chat.send('hi').then((result) => postMessage(result));`);
+    // The page's own call with an address is what Trusted Types are against.
+    s.runtime.sources = { 'require-trusted-types-for': null };
     const host = await s.open(s.runtime.page('/', '<!doctype html><title>Page</title>'));
     s.runtime.asksFor([['add', { a: 2, b: 3 }]], 'Five.');
     const told = await host.run((type) => new Promise((resolve, reject) => {

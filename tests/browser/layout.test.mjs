@@ -57,6 +57,7 @@ for (const [name, outer, inside] of [
 ]) {
   test(`the panel stays inside ${name} of 320 by 400, and can be used there`, async () => {
     const title = name.includes('title') ? '<b style="flex:none;height:30px">Title</b>' : '';
+    s.runtime.sources = { 'style-src': "'unsafe-inline'" };
     const host = await s.ready({ html: bare(`<div style="${outer}">${title}${ELEMENT}</div>`) });
     await host.panel.say('hello');
     await host.panel.reads('hello', 'You said: hello.');

@@ -265,6 +265,7 @@ test('an address that is none: one error that names the attribute, and the defau
 
 test('an address that is spoiled later: the last good one holds', async () => {
   const other = await ScriptedRuntime.start();
+  s.runtime.sources = { 'connect-src': other.origin };
   try {
     const host = await s.open(s.runtime.page('/', html({
       elements: `<mindset-agent id="agent" agent-uid="support" server="${other.origin}"></mindset-agent>`,

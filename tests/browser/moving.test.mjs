@@ -88,6 +88,7 @@ test('moved into another document it keeps its looks and goes on', async () => {
 
 for (const [name, source] of [['a blank', 'about:blank'], ['a loaded', '/frame']]) {
   test(`moved into the document of ${name} frame and back, each time styled`, async () => {
+    s.runtime.sources = { 'frame-src': "'self'" };
     s.runtime.page('/frame', '<!doctype html><title>Frame</title><p>In the frame</p>');
     const host = await s.ready();
     const looks = await host.run(async (source) => {

@@ -173,6 +173,7 @@ for (const [name, trust, header] of [
 ]) {
   test(name, async () => {
     const other = await ScriptedRuntime.start();
+    s.runtime.sources = { 'connect-src': other.origin };
     try {
       const element = `<mindset-agent id="agent" agent-uid="support" server="${other.origin}"></mindset-agent>`;
       const host = await s.open(pageWith(element, `${trust(other.origin)} fetchAuthentication: async () => 'page-token-77'`));

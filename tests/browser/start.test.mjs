@@ -197,6 +197,7 @@ test('a server that answers the sign-in with HTML', async () => {
 
 test('a server that is down at the start and comes up later', async () => {
   const port = await freePort();
+  s.runtime.sources = { 'connect-src': `http://127.0.0.1:${port}` };
   const host = await s.open(s.runtime.page('/', html({ init: { server: `http://127.0.0.1:${port}` } })));
   const error = await host.error();
   assert.equal(error.code, 'network');
@@ -214,6 +215,7 @@ test('a server that is down at the start and comes up later', async () => {
 
 test('a server that goes down between two messages', async () => {
   const runtime = await ScriptedRuntime.start();
+  s.runtime.sources = { 'connect-src': runtime.origin };
   let again;
   try {
     const host = await s.open(s.runtime.page('/', html({ init: { server: runtime.origin } })));

@@ -46,6 +46,8 @@ export class Host {
     this.panel = new Panel(page);
     /** What the page wrote to its console as an error, and exceptions. */
     this.console = [];
+    /** Set by a test whose page violates its policy on purpose. */
+    this.mayViolate = false;
     /** Addresses the page asked for. */
     this.requests = [];
     page.on('console', (message) => message.type() === 'error' && this.console.push(message.text()));

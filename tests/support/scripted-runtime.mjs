@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import { extname } from 'node:path';
 
 import { built, wasmName } from './paths.mjs';
+import { policy, withoutInline } from './policy.mjs';
 import { Run } from './run.mjs';
 import { until } from './wait.mjs';
 
@@ -70,6 +71,8 @@ export class ScriptedRuntime {
     /** Tokens the server accepts; `null` accepts any. */
     this.tokens = null;
     this.pages = new Map();
+    /** Sources that the strict policy of pages allows beside its own, by directive. */
+    this.sources = {};
     this.taken = 0;
     /** What a run does. */
     this.onRun = (run) => run.start().say('You said: ').say(`${run.text}.`).finish();
@@ -113,9 +116,18 @@ export class ScriptedRuntime {
     return this.runs.filter((run) => run.open).length;
   }
 
-  /** Serves `body` under `path`; gives its address. */
+  /**
+   * Serves `body` under `path`; gives its address. A page has the strict policy, and what stands
+   * in it as files of its own, unless `headers` name another policy (`null` for none).
+   */
   page(path, body, headers = {}) {
-    this.pages.set(path, { body, headers: { 'content-type': TYPES[extname(path)] ?? 'text/html; charset=utf-8', ...headers } });
+    const type = TYPES[extname(path)] ?? 'text/html; charset=utf-8';
+    const key = 'content-security-policy';
+    const { [key]: own, ...rest } = headers;
+    const isStrict = type.startsWith('text/html') && own === undefined;
+    if (isStrict) body = withoutInline(body, (kind, text) => new URL(this.page(`/inline-${this.pages.size}.${kind}`, text)).pathname);
+    const csp = isStrict ? policy(this.sources) : own;
+    this.pages.set(path, { body, headers: { 'content-type': type, ...rest, ...(csp && { [key]: csp }) } });
     return this.origin + path;
   }
 
@@ -137,7 +149,7 @@ export class ScriptedRuntime {
       return response.end(page.body);
     }
     if (pathname.endsWith('.wasm')) return this.wasm(request, response);
-    if (pathname.startsWith('/mindset-agent.')) return send(response, 200, TYPES[extname(pathname)], readFileSync(built(pathname.slice(1))), ANY_ORIGIN);
+    if (/^\/mindset-[\w.-]+$/.test(pathname)) return send(response, 200, TYPES[extname(pathname)], readFileSync(built(pathname.slice(1))), ANY_ORIGIN);
     const body = await text(request);
     if (pathname.startsWith('/ag-ui/')) return this.foreign(request, body, response);
     if (pathname === '/v1/anonymous') return this.signIn(body, response);

@@ -1,6 +1,7 @@
 // What every browser test file needs: one browser and one scripted runtime for the
 // file, and a clean state for each test.
 
+import assert from 'node:assert/strict';
 import { after, afterEach, before } from 'node:test';
 
 import { launch } from './browser.mjs';
@@ -29,12 +30,21 @@ export function suite() {
     parts.browser = await launch();
   });
   afterEach(async () => {
-    await Promise.all(parts.hosts.splice(0).map((host) => host.close()));
+    const hosts = parts.hosts.splice(0);
+    const violations = (await Promise.all(hosts.map(broken))).flat();
+    await Promise.all(hosts.map((host) => host.close()));
     parts.runtime.reset();
+    assert.deepEqual(violations, [], "violations of the page's policy");
   });
   after(async () => {
     await parts.browser?.close();
     await parts.runtime?.stop();
   });
   return parts;
+}
+
+/** What a page did against its policy, unless the test is about that or the page is gone. */
+async function broken(host) {
+  if (host.page.isClosed() || host.mayViolate) return [];
+  return host.violations().catch(() => []);
 }
