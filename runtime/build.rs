@@ -1,4 +1,4 @@
-//! Embeds the built SDK (`../dist`) and the demo pages (`../www`).
+//! Embeds the built SDK (`../dist`), the demo pages (`../www`) and the published schemas (`../schema`).
 //!
 //! A missing `dist` is no failure: the server then says how to build it.
 
@@ -16,11 +16,11 @@ fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let mut table = String::from("&[\n");
     // The pages come first: a file of the same name in `dist` is not theirs to replace.
-    for folder in ["www", "dist"] {
+    for (folder, prefix) in [("www", ""), ("dist", ""), ("schema", "schema/")] {
         let folder = root.join("..").join(folder);
         println!("cargo:rerun-if-changed={}", folder.display());
         let mut files = Vec::new();
-        collect(&folder, "", &mut files)?;
+        collect(&folder, prefix, &mut files)?;
         files.sort();
         for (name, path) in files {
             let path = path.canonicalize()?;

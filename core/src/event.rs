@@ -2,6 +2,7 @@
 //! is a DOM listener, `on()` of the UI-less client, or an observer.
 
 use crate::json::{Object, Value};
+pub use crate::widget::Widget;
 
 /// One thing that happened in a turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -256,34 +257,6 @@ impl Citation {
             items.extend(Citation::from_json(item));
         }
         items
-    }
-}
-
-/// Something a tool wants drawn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Widget {
-    /// Which kind; readers that do not know it show `summary`.
-    pub kind: String,
-    /// What to draw, in the vocabulary of the kind.
-    pub doc: Value,
-    /// The same in words, never empty.
-    pub summary: String,
-}
-
-impl Widget {
-    /// `{ kind, doc, summary }`.
-    pub fn to_json(&self) -> Object {
-        crate::object! { "kind": &self.kind, "doc": self.doc.clone(), "summary": &self.summary }
-    }
-
-    /// Reads what [`to_json`](Self::to_json) writes, also as members of a larger object.
-    pub fn from_json(value: &Value) -> Option<Widget> {
-        let summary = value.str("summary").filter(|summary| !summary.is_empty())?;
-        Some(Widget {
-            kind: value.str("kind")?.to_owned(),
-            doc: value.get("doc").cloned().unwrap_or_default(),
-            summary: summary.to_owned(),
-        })
     }
 }
 

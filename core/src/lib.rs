@@ -21,6 +21,7 @@ pub mod sse;
 pub mod time;
 pub mod turn;
 pub mod view;
+pub mod widget;
 
 #[cfg(test)]
 extern crate self as mindset_core;

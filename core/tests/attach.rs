@@ -51,7 +51,7 @@ fn serve(pair: &mut Pair, time: u64) {
         let mut widgets = Vec::new();
         if request.name == "show" {
             let summary = format!("card {}", request.call_id);
-            widgets.push(Widget { kind: "card".into(), doc: Value::from("x"), summary });
+            widgets.push(Widget::new("card", Value::from("x"), summary));
         }
         Some((time, ToolOutcome::Done { content: "fine".into(), sources: Vec::new(), widgets }))
     });

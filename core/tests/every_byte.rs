@@ -31,8 +31,8 @@ fn turn() -> Pair {
     pair.server.handler = Box::new(|request| {
         let mut widgets = Vec::new();
         if request.name == "book" {
-            let summary = "Room 7, booked".into();
-            widgets.push(Widget { kind: "card".into(), doc: Value::from("x"), summary });
+            let summary = "Room 7, booked";
+            widgets.push(Widget::new("card", Value::from("x"), summary));
         }
         let content = format!("{} is fine", request.name);
         let time = if request.name == "book" { 5 } else { 10 };

@@ -115,7 +115,7 @@ impl Run<'_> {
 
     fn outcome(&mut self) -> ToolOutcome {
         let source = Source { title: "Leave".into(), url: None, text: "about".into() };
-        let widget = Widget { kind: "chart".into(), doc: Value::Null, summary: "A chart.".into() };
+        let widget = Widget::new("chart", Value::Null, "A chart.");
         match self.dice.below(6) {
             0 => ToolOutcome::Failed("No.".into()),
             1 => ToolOutcome::Unknown(String::new()),

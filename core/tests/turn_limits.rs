@@ -137,7 +137,7 @@ fn what_a_tool_showed_is_no_step_and_no_answer() {
     let mut b = run("r1", vec![user("u1", "go")], Bounds::default(), (vec![], 0));
     looks(&mut b, "p1", "{}", end());
     let mut shown = StoredMessage::new("w1", "r1", StoredRole::Assistant, "A chart.", 0);
-    shown.widget = Some(Widget { kind: "chart".into(), doc: Value::Null, summary: "A chart.".into() });
+    shown.widget = Some(Widget::new("chart", Value::Null, "A chart."));
     b.store.push(shown);
     let bounds = Bounds { steps: 2, ..Bounds::default() };
     let next = run("r2", vec![result("p1", "a")], bounds, (b.store, 0));
@@ -204,7 +204,7 @@ fn broken(dice: &mut Dice, n: usize) -> StoredMessage {
         }
     }
     if dice.once_in(8) {
-        message.widget = Some(Widget { kind: "k".into(), doc: Value::Null, summary: "s".into() });
+        message.widget = Some(Widget::new("k", Value::Null, "s"));
     }
     message
 }

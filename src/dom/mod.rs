@@ -213,6 +213,8 @@ fn apply(panel: &Panel, patch: &Patch) {
             panel.add_question(id, text, &convert::plain(&Value::Array(list)));
         }
         Patch::RemoveQuestion { id } => panel.remove_question(id),
+        // Its summary is the text of its row.
+        Patch::SetWidget { .. } => {}
         Patch::SetCitations { id, items } => {
             panel.set_sources(id, &convert::plain(&Citation::list(items)));
         }

@@ -23,11 +23,11 @@ const ENDS = {
     else resolve(value ?? undefined);
   },
 };
-ENDS.retry = ENDS.send;
+ENDS.retry = ENDS.widgetAction = ENDS.send;
 
 /** The methods that elements and clients have alike. */
 export const METHODS = [
-  'setSituationalAwareness', 'setPassthroughParams', 'setPageTools', 'sendWhenIdle', 'retry', 'stop',
+  'setSituationalAwareness', 'setPassthroughParams', 'setPageTools', 'sendWhenIdle', 'widgetAction', 'retry', 'stop',
   'newConversation', 'switchConversation', 'conversations', 'renameConversation', 'deleteConversation', 'loadEarlier',
 ];
 
@@ -67,6 +67,12 @@ export class Calls {
 
   retry() {
     return this.#send('retry');
+  }
+
+  widgetAction(id, action, payload) {
+    const text = payload === undefined ? '' : readObject('payload', () => toJson(payload, ''), 'invalid-request');
+    if (typeof id === 'string' && typeof action === 'string') return this.#send('widgetAction', id, action, text);
+    throw new MindsetError({ code: 'invalid-request', message: 'the id of a widget and its action are texts.' });
   }
 
   setSituationalAwareness(object) {
@@ -266,11 +272,11 @@ export class Calls {
 }
 
 /** What `read` gives; its complaint as an error that names the property. */
-export function readObject(name, read) {
+export function readObject(name, read, code = 'invalid-config') {
   try {
     return read();
   } catch ({ message }) {
-    throw new MindsetError({ code: 'invalid-config', message: `${name} was refused: ${message}` });
+    throw new MindsetError({ code, message: `${name} was refused: ${message}` });
   }
 }
 

@@ -50,6 +50,23 @@ impl Agent {
         self.driver.send(Some(settle), |id| Input::Retry { id }).map_err(|e| mindset_error(&e))
     }
 
+    /// `widgetAction(widgetId, action, payload)`, the payload as JSON text.
+    ///
+    /// # Errors
+    /// `busy` or `invalid-request`.
+    #[wasm_bindgen(js_name = widgetAction)]
+    pub fn widget_action(
+        &self,
+        settle: Function,
+        widget: &str,
+        action: &str,
+        payload: &str,
+    ) -> Result<(), JsValue> {
+        self.driver
+            .send(Some(settle), |id| Input::WidgetAction { id, widget, action, payload })
+            .map_err(|e| mindset_error(&e))
+    }
+
     /// `newConversation()`, `switchConversation(id)`, `conversations()`,
     /// `renameConversation(id, title)`, `deleteConversation(id)` and `loadEarlier()`, by the
     /// first word of the name. `settle` gets the answer or the error.

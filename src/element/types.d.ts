@@ -182,6 +182,8 @@ export interface Widget {
   readonly kind: string;
   readonly doc: unknown;
   readonly summary: string;
+  /** In the transcript: what the person did with it last. */
+  readonly answer?: { readonly action: string; readonly payload?: unknown };
 }
 
 /** A message of the transcript. */
@@ -360,6 +362,8 @@ interface Session {
   sendWhenIdle(text: string, options?: SendOptions): Promise<TurnResult>;
   /** Sends the last message of a failed turn again. */
   retry(): Promise<TurnResult>;
+  /** Uses a widget for the person: the agent hears of it. Throws `busy` or `invalid-request`, like a message. */
+  widgetAction(widgetId: string, action: string, payload?: unknown): Promise<TurnResult>;
   /** Ends the turn, on the server too. */
   stop(): Promise<void>;
   /** Leaves this conversation; the next message begins a new one. */

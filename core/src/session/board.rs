@@ -31,6 +31,9 @@ impl Session {
             let Some(row) = rows.get(at) else { break };
             let id = || row.id.clone();
             patches.push(Patch::AddMessage { id: id(), role: row.role, text: row.content.clone() });
+            if let Some(widget) = row.widget.clone() {
+                patches.push(Patch::SetWidget { id: id(), widget });
+            }
             if row.status.is_some() {
                 patches.push(Patch::SetStatus { id: id(), status: row.status });
             }

@@ -31,6 +31,17 @@ pub enum Input<'a> {
         /// How.
         options: SendOptions,
     },
+    /// A widget is used: the model hears of it in a silent message.
+    WidgetAction {
+        /// The adapter's own number for the promise to settle.
+        id: SendId,
+        /// The widget.
+        widget: &'a str,
+        /// What is done, by the name the widget gives it.
+        action: &'a str,
+        /// More about it, as JSON text; empty for nothing.
+        payload: &'a str,
+    },
     /// Send the last message of a failed turn again.
     Retry {
         /// The adapter's own number for the promise to settle.

@@ -41,6 +41,7 @@ mod timers;
 mod tool;
 mod transcript;
 mod turn;
+mod widget;
 
 pub use ask::{Ask, AskId};
 pub use config::{Config, Protocol, Timing, Token};
@@ -148,6 +149,9 @@ impl Session {
             Input::Token(result) => self.handle_token(result, now),
             Input::Send { id, text, options } => return self.handle_send(id, text, options, now),
             Input::Retry { id } => return self.handle_retry(id, now),
+            Input::WidgetAction { id, widget, action, payload } => {
+                return self.handle_widget_action(id, widget, (action, payload), now);
+            }
             Input::SetAwareness(text) => return self.handle_awareness(text),
             Input::SetPassthrough(values) => return self.handle_passthrough(values, now),
             Input::SetPageTools(tools) => return self.handle_page_tools(tools),

@@ -1,7 +1,9 @@
 //! The requests a session makes.
 
+use super::transcript::UserMessage;
 use super::{Config, FetchId, FetchPurpose, FetchRequest, Token};
 use crate::json::Object;
+use crate::widget::read_action;
 
 /// A request that has no number yet.
 pub(super) struct Request {
@@ -94,15 +96,18 @@ impl Request {
 /// `forwardedProps` of every run.
 pub(super) fn forwarded_props(
     config: &Config,
-    silent: bool,
+    message: &UserMessage,
     replace_from: Option<&str>,
     passthrough: Option<Object>,
 ) -> Object {
     let mut mindset = crate::object! {
-        "inputType": if silent { "PSEUDO_HUMAN" } else { "HUMAN" },
+        "inputType": if message.silent { "PSEUDO_HUMAN" } else { "HUMAN" },
         "clientId": &config.client_id,
     };
     mindset.insert_some("replaceFrom", replace_from);
+    if message.silent {
+        mindset.insert_some("widgetAction", read_action(&message.text));
+    }
     mindset.insert_some("passthroughParams", passthrough);
     crate::object! { "mindset": mindset }
 }

@@ -8,7 +8,7 @@ use super::step::effect;
 use super::stream::Stream;
 use crate::Millis;
 use crate::agui::Reading;
-use crate::event::{Author, Citation, RuntimeEvent, ToolSource, Widget};
+use crate::event::{Citation, RuntimeEvent, ToolSource};
 use crate::json::Value;
 use crate::view::{Notice, Patch, ToolState};
 
@@ -134,24 +134,6 @@ impl Session {
 
     fn label(&self, id: &str) -> Option<String> {
         self.transcript.lines.iter().find(|line| line.id == id).map(|line| line.label.clone())
-    }
-
-    /// A tool shows something; its summary stands for it in the transcript.
-    fn widget_shown(&mut self, turn: &mut Turn, value: &Value, now: Millis) {
-        let (Some(id), Some(widget)) = (value.str("widgetId"), Widget::from_json(value)) else { return };
-        if turn.found {
-            self.make_place(turn, id);
-        }
-        if self.transcript.row(id).is_some() {
-            return;
-        }
-        let (id, text) = (id.to_owned(), widget.summary.clone());
-        self.transcript.add(&id, Author::Assistant, &text, now);
-        if let Some(row) = self.transcript.row(&id) {
-            row.widget = Some(widget.clone());
-        }
-        self.out.patch(Patch::AddMessage { id: id.clone(), role: Author::Assistant, text });
-        self.out.runtime(RuntimeEvent::WidgetPayload { widget_id: id, widget });
     }
 
     /// The sources of an answer.

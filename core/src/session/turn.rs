@@ -128,7 +128,7 @@ impl Session {
             Protocol::AgUi => None,
         };
         let replace_from = replace_from.map(String::as_str);
-        let props = request::forwarded_props(&self.config, turn.message.silent, replace_from, passthrough);
+        let props = request::forwarded_props(&self.config, &turn.message, replace_from, passthrough);
         let mut tools = Vec::new();
         for tool in &turn.offer {
             tools.push(tool.to_json());

@@ -1,7 +1,7 @@
 //! What the chat panel must change, as data. The session decides, the DOM adapter
 //! carries out; a page without a panel drops them.
 
-use crate::event::{Author, ChatMessage, Citation, MessageStatus};
+use crate::event::{Author, ChatMessage, Citation, MessageStatus, Widget};
 
 /// One change of the chat panel. Rows are named by message id and stay in the
 /// order in which they were added.
@@ -72,6 +72,14 @@ pub enum Patch {
     RemoveQuestion {
         /// The question.
         id: String,
+    },
+    /// Draws a widget in the row of its message, whose text is the summary; again when it was
+    /// used.
+    SetWidget {
+        /// The message.
+        id: String,
+        /// The widget.
+        widget: Widget,
     },
     /// Shows the sources under a message.
     SetCitations {

@@ -1,6 +1,6 @@
 //! What must hold of every page when nothing is under way any more.
 
-use mindset_core::event::{ChatMessage, Citation, MessageStatus, RuntimeEvent};
+use mindset_core::event::{ChatMessage, Citation, MessageStatus, RuntimeEvent, Widget};
 use mindset_core::session::DomEvent;
 use mindset_core::view::{Activity, Notice, Patch, ToolState};
 
@@ -116,6 +116,7 @@ pub enum Row {
         text: String,
         status: Option<MessageStatus>,
         items: Vec<Citation>,
+        widget: Option<Widget>,
     },
     Tool {
         id: String,
@@ -164,13 +165,13 @@ impl Panel {
             }
             Patch::AddMessage { id, role, text } => {
                 assert!(self.messages().iter().all(|row| row.0 != id), "two rows {id}");
-                let (role, status, items) = (role.as_str(), None, Vec::new());
-                self.rows.push(Row::Message { id, role, text, status, items });
+                let (role, status, items, widget) = (role.as_str(), None, Vec::new(), None);
+                self.rows.push(Row::Message { id, role, text, status, items, widget });
             }
             Patch::Earlier(messages) => {
                 let row = |m: ChatMessage| {
                     let (id, role, text) = (m.id, m.role.as_str(), m.content);
-                    Row::Message { id, role, text, status: m.status, items: m.citations }
+                    Row::Message { id, role, text, status: m.status, items: m.citations, widget: m.widget }
                 };
                 self.rows.splice(0..0, messages.into_iter().map(row));
             }
@@ -185,6 +186,10 @@ impl Panel {
             Patch::SetCitations { id, items: new } => {
                 let Row::Message { items, .. } = self.message(&id) else { return };
                 *items = new;
+            }
+            Patch::SetWidget { id, widget: new } => {
+                let Row::Message { widget, .. } = self.message(&id) else { return };
+                *widget = Some(new);
             }
             Patch::RemoveMessage { id: gone } => {
                 self.rows.retain(|row| !matches!(row, Row::Message { id, .. } if *id == gone));

@@ -267,11 +267,10 @@ fn failed(fault: RequestFault) -> ToolOutcome {
 fn masked(outcome: ToolOutcome, mask: &Mask) -> ToolOutcome {
     match outcome {
         ToolOutcome::Done { content, sources, widgets } => {
-            let shown = |widget: Widget| Widget {
-                kind: widget.kind,
-                summary: mask.apply(widget.summary),
+            let shown = |widget: Widget| {
                 // Masking leaves strings strings, so what was JSON stays JSON.
-                doc: json::parse(&mask.apply(widget.doc.text())).unwrap_or_default(),
+                let doc = json::parse(&mask.apply(widget.doc.text())).unwrap_or_default();
+                Widget::new(widget.kind, doc, mask.apply(widget.summary))
             };
             let widgets = widgets.into_iter().map(shown).collect();
             ToolOutcome::Done { content: mask.apply(content), sources, widgets }

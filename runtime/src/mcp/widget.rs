@@ -21,7 +21,8 @@ pub(super) fn widget(block: &Value) -> Option<Widget> {
     if !mime_type.eq_ignore_ascii_case(MIME_TYPE) {
         return None;
     }
-    let widget = Widget::from_json(&parse(text).ok()?)?;
+    // Only people answer.
+    let widget = Widget { answer: None, ..Widget::from_json(&parse(text).ok()?)? };
     let known = !widget.kind.is_empty() && widget.kind.chars().count() <= MAX_KIND;
     (known && !widget.summary.trim().is_empty()).then_some(widget)
 }

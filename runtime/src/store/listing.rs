@@ -1,7 +1,9 @@
 //! Conversations as lists show them: by page, with titles, until they are deleted.
 
 use mindset_core::Millis;
+use mindset_core::json::Value;
 use mindset_core::turn::StoredMessage;
+use mindset_core::widget;
 
 use super::conversations::{ConversationRow, conversation};
 use super::rows::{self, COLUMNS};
@@ -108,7 +110,31 @@ impl Store {
             .await?;
         let more = rows.len() > limit;
         let newest = rows.iter().take(limit).rev().map(rows::message);
-        Ok(Some(Page { messages: newest.collect::<StoreResult<_>>()?, more }))
+        let mut messages = newest.collect::<StoreResult<Vec<StoredMessage>>>()?;
+        self.add_answers(conversation, &mut messages).await?;
+        Ok(Some(Page { messages, more }))
+    }
+
+    /// Says of every widget what its person did with it, as silent messages tell.
+    async fn add_answers(&self, conversation: i64, messages: &mut [StoredMessage]) -> StoreResult<()> {
+        if messages.iter().all(|message| message.widget.is_none()) {
+            return Ok(());
+        }
+        let texts: Vec<String> = sqlx::query_scalar(
+            "SELECT content FROM messages WHERE conversation = ?1 AND role = 'user' AND silent
+             AND substr(content, 1, length(?2)) = ?2 ORDER BY seq",
+        )
+        .bind(conversation)
+        .bind(widget::ACTION)
+        .fetch_all(&self.readers)
+        .await?;
+        let told: Vec<Value> = texts.iter().filter_map(|text| widget::read_action(text)).collect();
+        for message in messages {
+            if let Some(widget) = &mut message.widget {
+                widget.answer = widget::last_answer(&message.id, &told);
+            }
+        }
+        Ok(())
     }
 
     /// Gives a conversation a title. Its place in lists stays.

@@ -119,7 +119,7 @@ mod tests {
         message.usage = Some(ModelUsage { input: 12, output: u64::MAX });
         assert_eq!(Some(read_usage(&json::parse(&usage(&message).unwrap()).unwrap())), message.usage);
         let doc = json::parse(r#"{"rows":[1.50,"x"]}"#).unwrap();
-        message.widget = Some(Widget { kind: "table".into(), doc, summary: "Two rows".into() });
+        message.widget = Some(Widget::new("table", doc, "Two rows"));
         let column = json::parse(&widget(&message).unwrap()).unwrap();
         assert_eq!(Widget::from_json(&column), message.widget);
     }

@@ -1,6 +1,8 @@
 //! What the runtime can run for a model: the tools of MCP servers and the search in
 //! the session's knowledge.
 
+mod widgets;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -160,7 +162,7 @@ impl Tools {
     /// Runs one call, once.
     pub(crate) async fn call(&self, scope: &Scope, request: &ToolRequest) -> ToolOutcome {
         let app = scope.caller.app.as_str();
-        match (request.source, &request.server) {
+        let outcome = match (request.source, &request.server) {
             (ToolSource::Builtin, _) => self.knowledge.search(app, &scope.contexts, request).await,
             (ToolSource::Mcp, Some(server)) if scope.mcp_servers.contains(server) => {
                 self.servers.call(&scope.caller, request).await
@@ -168,7 +170,8 @@ impl Tools {
             (ToolSource::Mcp | ToolSource::Page, _) => {
                 ToolOutcome::Failed(format!("There is no tool {}. Go on without it.", request.name))
             }
-        }
+        };
+        widgets::checked(outcome, &request.name, request.server.as_deref())
     }
 
     /// Closes the connections to all servers.

@@ -1,12 +1,13 @@
 //! What the server knows of a conversation between two runs.
 
 use mindset_core::error::{ErrorCode, ErrorInfo};
-use mindset_core::event::{Author, ChatMessage};
+use mindset_core::event::{Author, ChatMessage, Widget};
 use mindset_core::json::{Object, Value, parse};
 use mindset_core::object;
 use mindset_core::passthrough::Passthrough;
 use mindset_core::session::FetchRequest;
 use mindset_core::turn::{Conversation, Input, StoredMessage, StoredRole};
+use mindset_core::widget::{last_answer, read_action};
 
 use super::super::Effect;
 use super::Server;
@@ -43,7 +44,9 @@ impl Server {
     /// The conversation as a page sees it: its newest messages, or those before one.
     pub(super) fn conversation_json(&self, id: &str, before: Option<&str>) -> Option<Object> {
         let messages = self.store.get(id)?;
-        let shown: Vec<Value> = messages.iter().filter_map(shown).collect();
+        let told: Vec<_> =
+            messages.iter().filter(|m| m.silent).filter_map(|m| read_action(&m.content)).collect();
+        let shown: Vec<Value> = messages.iter().filter_map(|message| shown(message, &told)).collect();
         let end = match before {
             Some(before) => shown.iter().position(|m| m.str("id") == Some(before))?,
             None => shown.len(),
@@ -151,7 +154,7 @@ fn unknown() -> ErrorInfo {
 }
 
 /// A message as the page sees it.
-fn shown(message: &StoredMessage) -> Option<Value> {
+fn shown(message: &StoredMessage, told: &[Value]) -> Option<Value> {
     let role = match message.role {
         StoredRole::User if !message.silent => Author::User,
         StoredRole::Assistant if !message.content.is_empty() => Author::Assistant,
@@ -164,7 +167,7 @@ fn shown(message: &StoredMessage) -> Option<Value> {
         created_at: None,
         status: message.status,
         citations: message.citations.clone(),
-        widget: message.widget.clone(),
+        widget: message.widget.clone().map(|w| Widget { answer: last_answer(&message.id, told), ..w }),
     };
     let mut shown = shown.to_json();
     if let Value::Object(shown) = &mut shown {
