@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use mindset_core::error::ErrorCode;
 use mindset_core::event::{Citation, Decision};
-use mindset_core::json::Value;
-use mindset_core::session::{Ask, Input, SendOptions};
+use mindset_core::json::{self, Value};
+use mindset_core::session::{Ask, Input, Refused, SendOptions};
 use mindset_core::view::{Activity, Notice, NoticeAction, Patch, ToolState};
 use wasm_bindgen::prelude::*;
 use web_sys::ShadowRoot;
@@ -81,6 +81,8 @@ extern "C" {
     fn remove_question(this: &Panel, id: &str);
     #[wasm_bindgen(method, js_name = setSources)]
     fn set_sources(this: &Panel, id: &str, sources: &JsValue);
+    #[wasm_bindgen(method, js_name = setWidget)]
+    fn set_widget(this: &Panel, id: &str, widget: &JsValue);
     #[wasm_bindgen(method, js_name = setActivity)]
     fn set_activity(this: &Panel, activity: &str);
     #[wasm_bindgen(method, js_name = setNotice)]
@@ -159,6 +161,7 @@ impl View {
         let result = match name {
             "send" => driver.send(None, |id| Input::Send { id, text, options: SendOptions::default() }),
             "retry" => driver.send(None, |id| Input::Retry { id }),
+            "widget" => act(driver, text),
             "reconnect" => driver.step(Input::Reconnect),
             "continue" => {
                 let options = SendOptions { silent: true, when_idle: false };
@@ -188,6 +191,15 @@ impl View {
     }
 }
 
+/// What a person does with a widget: `{ widgetId, action, payload? }` as JSON.
+fn act(driver: &Rc<Driver>, text: &str) -> Result<(), Refused> {
+    let Ok(done) = json::parse(text) else { return Ok(()) };
+    let word = |name| done.str(name).unwrap_or_default();
+    let payload = done.get("payload").map(Value::text).unwrap_or_default();
+    let (widget, action, payload) = (word("widgetId"), word("action"), &*payload);
+    driver.send(None, |id| Input::WidgetAction { id, widget, action, payload })
+}
+
 fn apply(panel: &Panel, patch: &Patch) {
     match patch {
         Patch::AppendText { id, text } => panel.append(id, text),
@@ -213,8 +225,9 @@ fn apply(panel: &Panel, patch: &Patch) {
             panel.add_question(id, text, &convert::plain(&Value::Array(list)));
         }
         Patch::RemoveQuestion { id } => panel.remove_question(id),
-        // Its summary is the text of its row.
-        Patch::SetWidget { .. } => {}
+        Patch::SetWidget { id, widget } => {
+            panel.set_widget(id, &convert::plain(&Value::Object(widget.to_json())));
+        }
         Patch::SetCitations { id, items } => {
             panel.set_sources(id, &convert::plain(&Citation::list(items)));
         }

@@ -129,6 +129,10 @@ export class Panel {
     this.#rows.get(id)?.setSources(sources);
   }
 
+  setWidget(id, widget) {
+    this.#rows.setWidget(id, widget);
+  }
+
   append(id, text) {
     this.#rows.get(id)?.write(text);
     this.#follow.note();

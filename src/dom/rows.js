@@ -79,6 +79,8 @@ export class Rows {
   #kit;
   #list;
   #rows = new Map();
+  /** What draws widgets, once there is one. */
+  #widgets;
 
   constructor(kit, list) {
     this.#kit = kit;
@@ -107,6 +109,18 @@ export class Rows {
     return row;
   }
 
+  /** Has a widget drawn in the row of its message, whose summary it takes the place of. */
+  setWidget(id, widget) {
+    const row = this.get(id);
+    if (!row) return;
+    row.widget = widget;
+    this.#widgets ??= this.#kit.lazy('widgets').then((part) => part(this.#kit));
+    this.#widgets.then(
+      (draw) => row.widget === widget && draw(row.element, row.body, id, widget),
+      () => (this.#widgets = undefined),
+    );
+  }
+
   /** Messages from before the first one. */
   prepend(messages) {
     const rows = new DocumentFragment();
@@ -119,6 +133,7 @@ export class Rows {
     });
     this.#rows = new Map([...earlier, ...this.#rows]);
     this.#list.prepend(rows);
+    for (const { id, widget } of messages) if (widget) this.setWidget(id, widget);
   }
 
   remove(id) {

@@ -82,6 +82,33 @@ export async function modern() {
   };
 }
 
+/** A server whose tool `show` gives the widgets it is asked for, as they are. */
+export async function showing() {
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'showing', version: '1.0.0' });
+    const inputSchema = z.object({ widgets: z.array(z.any()) });
+    server.registerTool('show', { description: 'Shows widgets.', inputSchema }, async ({ widgets }) => ({
+      content: [
+        { type: 'text', text: 'Here it is.' },
+        ...widgets.map((widget, at) => ({
+          type: 'resource',
+          resource: { uri: `ui://widget/${at}`, mimeType: 'application/vnd.mindset.widget+json', text: JSON.stringify(widget) },
+        })),
+      ],
+    }));
+    return server;
+  });
+  const server = createServer(toNodeHandler(handler));
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  return {
+    url: `http://127.0.0.1:${server.address().port}/mcp`,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => { server.close(resolve); });
+    },
+  };
+}
+
 /** A server that repeats what it was sent in headers wherever a server can say something. */
 export async function reciting() {
   const server = createServer(async (request, response) => {
