@@ -64,6 +64,8 @@ class Chat {
 class Client {
   isConnected = true;
   isClosed = false;
+  /** There is nothing to see that could be there earlier. */
+  needsLater = true;
   calls;
   #loader;
   #given;
@@ -85,9 +87,11 @@ class Client {
     });
   }
 
-  attach() {
+  async attach() {
     const { calls } = this;
-    if (calls.agent || !this.isConnected) return;
+    const { later } = this.#loader;
+    if (!later.isThere) await later.load();
+    if (calls.agent || !this.isConnected || later !== this.#loader.later) return;
     const hear = (event) => {
       // A fresh instance goes on with it.
       if (event.type === 'conversation_id') this.#given.conversationId = event.conversationId;

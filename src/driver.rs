@@ -26,7 +26,7 @@ use crate::effects::storage::Place;
 use crate::effects::timer::Timer;
 use crate::effects::tool::{self, Tools};
 use crate::effects::watch::Surroundings;
-use crate::effects::{event, owner};
+use crate::effects::{event, later, owner};
 use crate::host::Host;
 use crate::page;
 use crate::pattern::Patterns;
@@ -88,7 +88,7 @@ impl Driver {
     pub(crate) fn tell(self: &Rc<Driver>) -> &JsValue {
         self.tell.get_or_init(|| {
             let driver = Rc::downgrade(self);
-            tell(move |name, value| {
+            later::gate(&tell(move |name, value| {
                 driver.upgrade().is_some_and(|driver| match name.as_str() {
                     "head" | "bytes" | "end" => fetch::told(&driver, &name, &value),
                     "tick" => driver.tick(),
@@ -99,7 +99,7 @@ impl Driver {
                     "changed" => driver.feed(Input::Changed),
                     _ => driver.view.told(&driver, &name, value.as_string().as_deref().unwrap_or_default()),
                 })
-            })
+            }))
         })
     }
 
@@ -324,7 +324,10 @@ impl Driver {
 
     fn hear(&self, event: &DomEvent) {
         match event {
-            DomEvent::Idle { .. } => self.ready.set(true),
+            DomEvent::Idle { .. } => {
+                self.ready.set(true);
+                later::prepare();
+            }
             DomEvent::Conversation { detail } => {
                 let conversation = detail.str("conversationId").unwrap_or_default();
                 let channel = self.place.borrow().channel(conversation);

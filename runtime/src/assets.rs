@@ -119,7 +119,7 @@ fn set(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
 }
 
 fn missing(path: &str) -> Response {
-    let built = path.starts_with("/mindset-agent") || path == "/";
+    let built = path.starts_with("/mindset-") || path == "/";
     if !built {
         return ApiError::unknown_route(path).into_response();
     }
@@ -191,6 +191,7 @@ mod tests {
     #[test]
     fn hashed_names() {
         assert!(is_hashed("mindset-agent-0123456789abcdef.wasm"));
+        assert!(is_hashed("mindset-texts-pt-BR-0123456789abcdef.mjs"));
         assert!(!is_hashed("mindset-agent.js") && !is_hashed("a-0123.js"));
     }
 }

@@ -2,6 +2,30 @@
 
 import { thrown } from '../convert.js';
 
+/** The later part of this instance of the module; whole where nobody says otherwise. */
+let later = { isThere: true, load: async () => {} };
+
+/** What the first part hears alone: messages of the person, and of requests, which wait themselves. */
+const OWN = new Set(['send', 'head', 'bytes', 'end']);
+
+export function setLater(given) {
+  later = given;
+}
+
+/** The page has come to rest. */
+export function prepare() {
+  if (!later.isThere) setTimeout(() => later.load());
+}
+
+/** What is told goes on when the module is whole, unless its first part can hear it. */
+export function gate(tell) {
+  return (name, value) => {
+    if (later.isThere || OWN.has(name) || (name === 'tick' && !later.isWanted)) return tell(name, value);
+    later.load().then(() => tell(name, value));
+    return true;
+  };
+}
+
 /** All events of the element bubble, cross shadow boundaries and cannot be cancelled. */
 export function dispatch(host, name, detail) {
   host.dispatchEvent(new CustomEvent(name, { bubbles: true, composed: true, detail }));
@@ -125,16 +149,18 @@ export class Fetches {
 
   /**
    * `tell` hears `head`, `bytes` of the body, and `end` once, with a message if it failed;
-   * nothing of a request that was dropped.
+   * nothing of a request that was dropped. What comes for one that `waits` needs the whole module.
    */
-  async start(tell, id, method, url, headers, body) {
+  async start(tell, id, method, url, headers, body, waits) {
     const controller = new AbortController();
     const { signal } = controller;
     this.#open.set(id, controller);
+    if (waits) later.load();
     let message;
     try {
       // Tokens go in a header; cookies of the runtime's origin are none of our business.
       const response = await fetch(url, { method, headers: JSON.parse(headers), body, credentials: 'omit', signal });
+      if (waits || !response.ok) await later.load();
       if (signal.aborted) return;
       tell('head', { id, status: response.status, type: response.headers.get('content-type') ?? '' });
       const reader = response.body?.getReader();
@@ -147,6 +173,7 @@ export class Fetches {
       // A fault of the module is no failure of the request.
       if (error instanceof WebAssembly.RuntimeError) throw error;
       message = thrown(error);
+      if (waits) await later.load();
     }
     if (signal.aborted) return;
     this.#open.delete(id);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use js_sys::Uint8Array;
 use mindset_core::json::{Object, concat};
-use mindset_core::session::{FetchFailure, FetchId, FetchRequest, Input};
+use mindset_core::session::{FetchFailure, FetchId, FetchPurpose, FetchRequest, Input};
 use wasm_bindgen::prelude::*;
 
 use crate::convert;
@@ -29,6 +29,7 @@ extern "C" {
         url: &str,
         headers: &str,
         body: Option<&str>,
+        waits: bool,
     );
 
     #[wasm_bindgen(method, js_name = abort)]
@@ -62,6 +63,7 @@ pub(crate) fn start(driver: &Rc<Driver>, request: &FetchRequest) {
         &request.url,
         &headers.text(),
         request.body.as_deref(),
+        request.purpose != FetchPurpose::SignIn,
     );
 }
 

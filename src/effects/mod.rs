@@ -3,6 +3,7 @@
 
 pub(crate) mod event;
 pub(crate) mod fetch;
+pub(crate) mod later;
 pub(crate) mod owner;
 pub(crate) mod promise;
 pub(crate) mod storage;

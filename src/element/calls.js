@@ -43,6 +43,8 @@ export class Calls {
   #values = new Map();
   #loader;
   #client;
+  /** The session has begun, and what is kept waits for the later part of the module. */
+  #isHeld = false;
 
   /** `client` is who asks: `report(info)` tells of an error, `isConnected` whether it is still wanted. */
   constructor(loader, client) {
@@ -121,14 +123,18 @@ export class Calls {
   }
 
   isBusy() {
-    if (this.queue) return this.queue.some(({ method }) => method && method !== 'ask');
-    return this.enter((agent) => agent.isAgentBusy()) ?? false;
+    const waits = this.queue?.some(({ method }) => method && method !== 'ask');
+    return waits || (this.enter((agent) => agent?.isAgentBusy()) ?? false);
   }
 
   stop() {
-    if (!this.queue) return this.#send('stop');
     for (const { settle } of this.#leave(({ method }) => method !== 'ask')) settle();
-    return Promise.resolve();
+    return !this.queue || this.#isHeld ? this.#send('stop') : Promise.resolve();
+  }
+
+  /** Whether more is kept than messages, which the first part of the module knows. */
+  get needsLater() {
+    return this.#values.size > 0 || (this.queue ?? []).some(({ method }) => method !== 'send');
   }
 
   /** Has an agent made by the live instance. */
@@ -144,12 +150,30 @@ export class Calls {
     for (const call of calls) this.#replay(call);
   }
 
+  /** Keeps calls from now on, until the later part of the module is there. */
+  #hold() {
+    this.queue = [];
+    this.#isHeld = true;
+    this.#loader.later.load().then(() => {
+      if (!this.#isHeld) return;
+      const calls = this.queue;
+      this.#release();
+      for (const call of calls) this.#replay(call);
+    });
+  }
+
+  #release() {
+    this.#isHeld = false;
+    this.queue = undefined;
+  }
+
   /** There is no instance, or no longer: answers what is open. */
   abandon(info) {
     const { agent } = this;
     this.agent = undefined;
     const open = [...this.#open, ...this.#leave().map(({ settle }) => settle)];
     this.queue ??= [];
+    this.#isHeld = false;
     this.tools.abort();
     for (const settle of open) settle(undefined, info);
     try {
@@ -166,12 +190,14 @@ export class Calls {
     this.agent = undefined;
     for (const { settle } of this.#leave()) settle();
     this.queue ??= [];
+    this.#isHeld = false;
     if (agent) this.enter(() => agent.remove());
     return agent;
   }
 
   /** Sets a value now, or in its turn. What an attribute holds is refused by an event only. */
   set(call) {
+    if (!this.queue && !this.#loader.later.isThere) this.#hold();
     if (this.queue) {
       const same = this.queue.filter(({ name }) => name === call.name);
       if (same.length === KEPT) this.queue.splice(this.queue.indexOf(same[0]), 1);
@@ -234,6 +260,7 @@ export class Calls {
         ENDS[method](resolve, reject, value, error);
       };
     });
+    if (!this.queue && method !== 'send' && !this.#loader.later.isThere) this.#hold();
     if (!this.queue) {
       this.#call(method, settle, args);
     } else if (this.#loader.dead) {

@@ -2,16 +2,20 @@
 // the first time; a worker has it in the place of an error alone.
 import { files } from 'mindset-chunks';
 
-import { compile } from './loader.js';
+import { compile, compileNow } from './loader.js';
 import { setUp } from './shell.js';
 
 const script = globalThis.document
   ? document.currentScript?.src || document.baseURI
   : (/\w+:\/\/[^\s()]+?(?=:\d+:\d+)/.exec(new Error().stack)?.[0] ?? location.href);
 
+const at = (file) => new URL(file, script).href;
+
 globalThis.mindset ??= setUp({
-  compile: () => compile(new URL(__WASM_FILE__, script).href),
-  chunk: (name) => import(new URL(files[name], script).href),
+  first: () => compile(at(__WASM_FILE__)),
+  later: () => compile(at(__LATER_FILE__)),
+  laterNow: () => compileNow(at(__LATER_FILE__)),
+  chunk: (name) => import(at(files[name])),
   script,
   server: new URL(script).origin,
 });

@@ -4,6 +4,7 @@
 import instantiate from 'mindset-glue';
 import { thrown } from '../convert.js';
 import { readInit } from '../page.js';
+import { Later } from './later.js';
 
 /** What calls throw and `init` rejects with. */
 export class MindsetError extends Error {
@@ -29,8 +30,9 @@ export function afterParsing(task) {
 }
 
 export class Loader {
-  /** The live instance, once there is one. */
+  /** The live instance, once there is one, and its later part. */
   glue;
+  later;
   /** Elements in the document, and clients that are not closed. */
   clients = new Set();
   /** Set when a second instance trapped: what every later call is answered with. */
@@ -38,6 +40,7 @@ export class Loader {
 
   #parts;
   #module;
+  #laterModule;
   #loading;
   #inits = [];
   /** What `init` was given and took. */
@@ -45,12 +48,14 @@ export class Loader {
   /** What `init` got when the module could not be loaded: used if a later call loads it. */
   #kept;
   #trapped = false;
+  #isLacking = false;
   /** Names this page, whichever instance speaks. */
   #client;
 
   /**
-   * `compile` gives the module and `chunk(name)` one of the parts that are loaded on need;
-   * `script` is the URL of this script and `server` the default of the option, if they are known.
+   * `first()` and `later()` give the two parts of the module, `laterNow()` the second before it
+   * returns, `chunk(name)` a part of the script that is loaded on need; `script` is the URL of
+   * this script and `server` the default of the option, if they are known.
    */
   constructor(parts) {
     this.#parts = parts;
@@ -91,9 +96,12 @@ export class Loader {
     if (!(error instanceof WebAssembly.RuntimeError)) return false;
     if (!glue || glue !== this.glue) return true;
     this.glue = this.#loading = undefined;
-    const first = !this.#trapped;
-    this.#trapped = true;
-    const info = {
+    this.later.end();
+    // Its later part could not be loaded: no fault of its own, and the next call tries again.
+    const isLoad = error.code === 'wasm-load';
+    const first = isLoad || !this.#trapped;
+    this.#trapped ||= !isLoad;
+    const info = isLoad ? plain(error) : {
       code: 'internal',
       message: first
         ? 'The assistant hit an internal fault and was restarted. Send your message again.'
@@ -105,7 +113,7 @@ export class Loader {
       client.abandon(info);
       client.report(info);
     }
-    if (first) this.load().catch(() => {});
+    if (first && !isLoad) this.load().catch(() => {});
     return true;
   }
 
@@ -122,19 +130,44 @@ export class Loader {
   }
 
   async #begin() {
+    // Side by side where both are needed.
+    if ([...this.clients].some((client) => client.needsLater)) this.#getLater().catch(() => {});
     if (!this.#module) {
-      this.#module = await this.#parts.compile();
+      this.#module = await this.#parts.first();
       globalThis.addEventListener?.('error', (event) => this.#overhear(event.error));
       globalThis.addEventListener?.('unhandledrejection', (event) => this.#overhear(event.reason));
     }
     const glue = instantiate();
-    glue.started(await WebAssembly.instantiate(this.#module, glue.imports()));
-    this.#client = glue.install(MindsetError, this.#parts, this.#client);
+    const later = new Later(() => this.#getLater(), () => this.#parts.laterNow(), (error) => this.#lacks(error));
+    const instance = await WebAssembly.instantiate(this.#module, later.imports(glue.imports()));
+    glue.started(instance);
+    later.join(instance.exports);
+    this.#client = glue.install(MindsetError, { ...this.#parts, later }, this.#client);
+    this.later = later;
     this.glue = glue;
     if (this.config) glue.init(this.config);
     else if (!this.#inits.length && this.#kept) this.init(this.#kept).catch((error) => this.#told(error));
     for (const call of this.#inits.splice(0)) this.#apply(call);
     for (const client of this.clients) client.attach();
+  }
+
+  #getLater() {
+    this.#laterModule ??= this.#parts.later().then((module) => {
+      this.#isLacking = false;
+      return module;
+    }, (error) => {
+      this.#laterModule = undefined;
+      throw error;
+    });
+    return this.#laterModule;
+  }
+
+  /** The later part did not come; it is tried again. Told once. */
+  #lacks(error) {
+    if (this.#isLacking) return;
+    this.#isLacking = true;
+    console.error(`mindset-agent: ${error.message}`);
+    for (const client of this.clients) client.report(plain(error));
   }
 
   #apply({ config, resolve, reject }) {
@@ -153,7 +186,7 @@ export class Loader {
   #overhear(error) {
     if (!(error instanceof WebAssembly.RuntimeError)) return;
     const stack = error.stack ?? '';
-    if (stack.includes(__WASM_FILE__) || (this.#parts.script && stack.includes(this.#parts.script))) this.trapped(error);
+    if (stack.includes(__WASM_FILE__) || stack.includes(__LATER_FILE__) || (this.#parts.script && stack.includes(this.#parts.script))) this.trapped(error);
   }
 
   /** An error that no caller waits for. */
@@ -174,47 +207,77 @@ export class Loader {
   }
 }
 
+const failed = (url, message, context, retryable = true) =>
+  new MindsetError({ code: 'wasm-load', message, retryable, context: { url, ...context } });
+
 /** Fetches and compiles. The body is read once, and every failure says what came back. */
 export async function compile(url) {
-  const failed = (message, context = {}, retryable = true) =>
-    new MindsetError({ code: 'wasm-load', message, retryable, context: { url, ...context } });
   if (typeof WebAssembly !== 'object') {
-    throw failed('this browser has no WebAssembly switched on. Use a current browser.', {}, false);
+    throw failed(url, 'this browser has no WebAssembly switched on. Use a current browser.', {}, false);
   }
   let response;
   try {
     response = await fetch(url);
   } catch (error) {
     throw failed(
+      url,
       `${url} could not be fetched (${error.message}). Check that the file lies beside the script, that the page's CSP allows it in connect-src, and that another origin sends Access-Control-Allow-Origin.`,
     );
   }
   const { status } = response;
   const type = response.headers.get('Content-Type') ?? '';
-  const got = `${url} answered ${status}, type "${type}"`;
-  if (!response.ok) {
-    throw failed(`${got}. Put the .wasm file beside the script, under the name it was built with.`, { status, type });
+  if (response.ok && /^application\/wasm\b/i.test(type)) {
+    return WebAssembly.compileStreaming(response).catch((error) => refuse(url, status, type, error));
   }
+  const bytes = new Uint8Array(response.ok ? await response.arrayBuffer().catch(() => []) : []);
+  return judge(url, status, type, bytes) ?? WebAssembly.compile(bytes).catch((error) => refuse(url, status, type, error));
+}
+
+/** The same before it returns: the page stands still meanwhile. */
+export function compileNow(url) {
+  const request = new XMLHttpRequest();
   try {
-    if (/^application\/wasm\b/i.test(type)) return await WebAssembly.compileStreaming(response);
-    const bytes = new Uint8Array(await response.arrayBuffer());
-    const head = String.fromCharCode(...bytes.subarray(0, 40));
-    if (!head.startsWith('\0asm')) {
-      throw failed(
-        `${got}, and is no WebAssembly: it begins with ${JSON.stringify(head)}. Serve the .wasm file itself under this URL.`,
-        { status, type },
-      );
-    }
-    return await WebAssembly.compile(bytes);
-  } catch (error) {
-    if (error instanceof MindsetError) throw error;
-    if (/content security policy|unsafe-eval|CSP/i.test(error.message)) {
-      throw failed(
-        "the page's Content Security Policy forbids WebAssembly: add 'wasm-unsafe-eval' to script-src. It does not allow eval.",
-        { status, type },
-        false,
-      );
-    }
-    throw failed(`${got}, and is damaged or incomplete (${error.message}). Deploy the file again.`, { status, type });
+    request.open('GET', url, false);
+    request.overrideMimeType('text/plain; charset=x-user-defined');
+    request.send();
+  } catch ({ message }) {
+    throw failed(url, `${url} could not be fetched (${message}). Check that the file lies beside the script.`);
   }
+  const { status } = request;
+  const type = request.getResponseHeader('Content-Type') ?? '';
+  const bytes = Uint8Array.from(request.responseText, (letter) => letter.charCodeAt());
+  judge(url, status, type, bytes);
+  try {
+    return new WebAssembly.Module(bytes);
+  } catch (error) {
+    return refuse(url, status, type, error);
+  }
+}
+
+/** Throws what is wrong with an answer that is no module. */
+function judge(url, status, type, bytes) {
+  const got = `${url} answered ${status}, type "${type}"`;
+  if (status < 200 || status > 299) {
+    throw failed(url, `${got}. Put the .wasm file beside the script, under the name it was built with.`, { status, type });
+  }
+  const head = String.fromCharCode(...bytes.subarray(0, 40));
+  if (head.startsWith('\0asm')) return;
+  throw failed(
+    url,
+    `${got}, and is no WebAssembly: it begins with ${JSON.stringify(head)}. Serve the .wasm file itself under this URL.`,
+    { status, type },
+  );
+}
+
+/** Throws why an answer could not be compiled. */
+function refuse(url, status, type, { message }) {
+  if (/content security policy|unsafe-eval|CSP/i.test(message)) {
+    throw failed(
+      url,
+      "the page's Content Security Policy forbids WebAssembly: add 'wasm-unsafe-eval' to script-src. It does not allow eval.",
+      { status, type },
+      false,
+    );
+  }
+  throw failed(url, `${url} answered ${status}, type "${type}", and is damaged or incomplete (${message}). Deploy the file again.`, { status, type });
 }

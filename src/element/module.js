@@ -1,18 +1,23 @@
 // The npm entry of pages and workers. On a server, importing it does nothing.
 import { own } from 'mindset-chunks';
 
-import { MindsetError, compile } from './loader.js';
+import { MindsetError, compile, compileNow } from './loader.js';
 import { setUp } from './shell.js';
 
+// Bundlers look for exactly these expressions to take the files along.
+const first = () => new URL(__WASM_FILE__, import.meta.url).href;
+const later = () => new URL(__LATER_FILE__, import.meta.url).href;
+
 export const { init, createChat, version } = setUp({
-  compile() {
-    // Bundlers look for exactly this expression to take the file along.
-    if (import.meta.url) return compile(new URL(__WASM_FILE__, import.meta.url).href);
+  async first() {
+    if (import.meta.url) return compile(first());
     throw new MindsetError({
       code: 'wasm-load',
       message: 'the CommonJS build does not know where its .wasm file lies: load the package with import, not require.',
     });
   },
+  later: () => compile(later()),
+  laterNow: () => compileNow(later()),
   chunk: (name) => own[name](),
   script: import.meta.url,
 });

@@ -120,7 +120,9 @@ function elementClass(loader, page) {
       if (name) return this.#readText(name);
       if (this.#changed || !this.#calls.agent) return;
       this.#changed = true;
-      queueMicrotask(() => {
+      queueMicrotask(async () => {
+        // Whoever is there goes out before another session comes in.
+        if (!this.#calls.queue) await loader.later.load();
         this.#changed = false;
         this.refresh();
       });
@@ -141,7 +143,8 @@ function elementClass(loader, page) {
       this.shadowRoot.replaceChildren();
       const agent = calls.make((glue) => new glue.Agent(this, calls.tools));
       if (!agent) return;
-      afterParsing(() => {
+      afterParsing(async () => {
+        if (this.needsLater) await loader.later.load();
         if (calls.agent !== agent) return;
         const first = !this.#registered;
         this.#registered = true;
@@ -162,6 +165,11 @@ function elementClass(loader, page) {
         const state = this.shadowRoot.querySelector('.state');
         if (state) state.textContent = WAITING;
       }, LATE_MS);
+    }
+
+    /** What the page has asked for needs the whole module. */
+    get needsLater() {
+      return this.#calls.needsLater;
     }
 
     /** Attributes or the page's configuration changed. */

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { html } from '../support/host.mjs';
+import { wasmName } from '../support/paths.mjs';
 import { ScriptedRuntime } from '../support/scripted-runtime.mjs';
 import { suite } from '../support/suite.mjs';
+import { until } from '../support/wait.mjs';
 
 const s = suite();
 
@@ -84,7 +86,8 @@ test('the right bytes under the wrong type work, read once', async () => {
   s.runtime.onWasm = (bytes) => ({ type: 'application/octet-stream', body: bytes });
   const host = await s.ready();
   assert.equal((await host.send('hello')).text, 'You said: hello.');
-  assert.equal(s.runtime.requests.filter((line) => line.endsWith('.wasm')).length, 1);
+  const asked = s.runtime.requests.filter((line) => line.endsWith('.wasm'));
+  assert.deepEqual(asked, [`GET /${wasmName()}`, `GET /${wasmName('later')}`]);
   assert.deepEqual(await host.errors(), []);
 });
 
@@ -114,6 +117,120 @@ test('a script from another origin takes the module and the runtime from there',
   } finally {
     await site.stop();
   }
+});
+
+for (const [name, { answer, says }] of Object.entries({ ...CASES, 'a module cut short': { cut: true, says: /damaged|incomplete/ } })) {
+  test(`${name} instead of the later part: one clear error, and it is tried again`, async () => {
+    let tries = 0;
+    s.runtime.onLater = (bytes) => (++tries < 3 ? (answer ?? { body: bytes.subarray(0, 100) }) : undefined);
+    const host = await s.ready();
+    const error = await host.error();
+    assert.equal(error.code, 'wasm-load');
+    assert.match(error.message, /mindset-later-\w+\.wasm/, 'it names the address');
+    assert.match(error.message, says);
+    assert.equal(error.retryable, true);
+    assert.equal((await host.send('hello')).text, 'You said: hello.');
+    assert.equal(tries, 3);
+    assert.equal((await host.names()).filter((name) => name === 'error').length, 1, 'told once');
+    assert.deepEqual(await host.errors(), []);
+  });
+}
+
+test('what comes before the later part waits for it, in order, and nothing is lost', async () => {
+  let release;
+  s.runtime.onLater = () => new Promise((resolve) => {
+    release = resolve;
+  });
+  s.runtime.asksFor([['note', {}]]);
+  const host = await s.ready();
+  await until(() => release, 'the later part to be asked for');
+  await host.run(() => {
+    const agent = document.getElementById('agent');
+    window.order = [];
+    agent.setPageTools([{ name: 'note', description: 'Notes.', handler: () => window.order.push('note') }]);
+    agent.setPassthroughParams({ seat: 7 });
+    window.result = agent.sendMessage('hello');
+    window.busy = agent.isAgentBusy();
+    window.listed = agent.conversations();
+  });
+  assert.equal(await host.run(() => window.busy), true);
+  assert.equal(s.runtime.runs.length, 0, 'the message does not overtake the tools');
+  release();
+  assert.equal((await host.run(() => window.result)).text, 'Done.');
+  assert.deepEqual(await host.run(() => window.order), ['note']);
+  assert.deepEqual(await host.run(() => window.listed), []);
+  assert.equal(s.runtime.runs[0].input.tools[0].name, 'note');
+  assert.deepEqual(s.runtime.runs[0].input.forwardedProps.mindset.passthroughParams, { seat: 7 });
+  assert.deepEqual(await host.errors(), []);
+});
+
+test('a message is on its way before the later part is there', async () => {
+  let release;
+  s.runtime.onLater = () => new Promise((resolve) => {
+    release = resolve;
+  });
+  const host = await s.ready();
+  await host.panel.input.fill('hello');
+  await host.panel.input.press('Enter');
+  await s.runtime.nextRun();
+  assert.ok(release, 'it was asked for');
+  release();
+  await host.panel.reads('hello', 'You said: hello.');
+});
+
+test('a page that has tools from the start begins when all is there', async () => {
+  const foot = `<script>document.getElementById('agent').setPageTools([{ name: 'note', description: 'Notes.', handler() {} }])</script>`;
+  const host = await s.ready({ foot });
+  await host.panel.input.fill('hello');
+  await host.panel.input.press('Enter');
+  const run = await s.runtime.nextRun();
+  assert.equal(run.input.tools[0].name, 'note');
+});
+
+/** A page whose later part is kept away while it is fetched, and that leaves a turn for another agent: too early. */
+async function early() {
+  const before = (page) => page.addInitScript(() => {
+    const { fetch } = window;
+    window.fetch = (url, ...rest) => (/mindset-later/.test(url) && !window.free ? Promise.reject(new TypeError('kept away')) : fetch(url, ...rest));
+  });
+  const host = await s.ready({ before });
+  host.mayBeEarly = true;
+  assert.match((await host.error()).message, /mindset-later-\w+\.wasm could not be fetched/);
+  s.runtime.hold();
+  await host.panel.input.fill('first');
+  await host.panel.input.press('Enter');
+  await s.runtime.nextRun();
+  await host.run(() => {
+    const agent = document.getElementById('agent');
+    agent.agentUid = 'other';
+    window.outcome = agent.sendWhenIdle('hello');
+    window.free = true;
+  });
+  return host;
+}
+
+test('a call that comes too early has the later part loaded, and is right', async () => {
+  const host = await early();
+  const run = await s.runtime.nextRun();
+  assert.match(run.url, /\/other\/runs$/);
+  run.start().say('Here.').finish();
+  assert.equal((await host.run(() => window.outcome)).text, 'Here.');
+  assert.equal((await host.early()).length, 1);
+  assert.deepEqual(await host.errors(), []);
+});
+
+test('a call that comes too early for a part that is not there: the error says so, and the next call begins anew', async () => {
+  s.runtime.onLater = () => ({ status: 404, type: 'text/plain', body: 'not here' });
+  const host = await early();
+  const outcome = await host.run(() => window.outcome);
+  assert.equal(outcome.error.code, 'wasm-load');
+  assert.match(outcome.error.message, /mindset-later-\w+\.wasm answered 404/);
+  assert.match((await host.error(2)).message, /answered 404/);
+  s.runtime.onLater = () => undefined;
+  s.runtime.onRun = (run) => run.start().say('Here.').finish();
+  assert.equal((await host.run(() => document.getElementById('agent').sendWhenIdle('again'))).text, 'Here.');
+  await host.panel.reads('again', 'Here.');
+  assert.deepEqual(await host.errors(), []);
 });
 
 /**

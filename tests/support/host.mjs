@@ -44,6 +44,8 @@ export class Host {
     this.profile = profile;
     this.page = page;
     this.panel = new Panel(page);
+    /** Whether calls may come too early for the later part of the module. */
+    this.mayBeEarly = false;
     /** What the page wrote to its console as an error, and exceptions. */
     this.console = [];
     /** Set by a test whose page violates its policy on purpose. */
@@ -122,6 +124,11 @@ export class Host {
   /** Violations of the page's policies. */
   violations() {
     return this.run(() => window.recorded.violations);
+  }
+
+  /** Calls that came before the later part of the module and had the page wait for it: who called. */
+  early() {
+    return this.run(() => performance.getEntriesByName('mindset-agent:early').map(({ detail }) => detail));
   }
 
   /** Uncaught errors of the page. */

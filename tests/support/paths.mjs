@@ -17,11 +17,13 @@ export function built(name) {
   return path;
 }
 
-/** The name of the built wasm module; it contains a hash of its content. */
-export function wasmName() {
-  const names = existsSync(DIST) ? readdirSync(DIST).filter((name) => name.endsWith('.wasm')) : [];
+/** The name of the built wasm module, or of its later part; it contains a hash of its content. */
+export function wasmName(part = 'agent') {
+  const start = `mindset-${part}-`;
+  const all = existsSync(DIST) ? readdirSync(DIST) : [];
+  const names = all.filter((name) => name.startsWith(start) && name.endsWith('.wasm'));
   if (names.length !== 1) {
-    throw new Error(`dist/ holds ${names.length} wasm files, expected 1: run \`cargo xtask build\``);
+    throw new Error(`dist/ holds ${names.length} files ${start}*.wasm, expected 1: run \`cargo xtask build\``);
   }
   return names[0];
 }

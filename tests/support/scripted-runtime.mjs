@@ -86,6 +86,8 @@ export class ScriptedRuntime {
     });
     /** Answers a request for the wasm, or gives `undefined` for the usual answer. */
     this.onWasm = () => undefined;
+    /** The same for its later part. */
+    this.onLater = () => undefined;
   }
 
   /** A run that brings no results asks for these page tools; the one that does says `text`. */
@@ -179,8 +181,9 @@ export class ScriptedRuntime {
   }
 
   async wasm(request, response) {
-    const bytes = readFileSync(built(wasmName()));
-    const answer = await this.onWasm(bytes, request);
+    const { pathname } = new URL(request.url, this.origin);
+    const bytes = readFileSync(built(pathname.slice(1)));
+    const answer = await (pathname === `/${wasmName()}` ? this.onWasm : this.onLater)(bytes, request);
     const { status = 200, type = TYPES['.wasm'], body = bytes } = answer ?? {};
     send(response, status, type, body, ANY_ORIGIN);
   }

@@ -32,9 +32,12 @@ export function suite() {
   afterEach(async () => {
     const hosts = parts.hosts.splice(0);
     const violations = (await Promise.all(hosts.map(broken))).flat();
+    // A page that is gone says nothing any more.
+    const early = await Promise.all(hosts.map((host) => (host.mayBeEarly ? [] : host.early().catch(() => []))));
     await Promise.all(hosts.map((host) => host.close()));
     parts.runtime.reset();
     assert.deepEqual(violations, [], "violations of the page's policy");
+    assert.deepEqual(early.flat(), [], 'nothing came too early for the later part of the module');
   });
   after(async () => {
     await parts.browser?.close();

@@ -1,6 +1,7 @@
 //! From Rust to the two files the bundles are made of: optimised wasm, and glue that can
 //! be started more than once.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,54 +10,60 @@ use anyhow::{Context, Result, bail};
 use crate::artifacts::sha256_hex;
 use crate::settings::Settings;
 use crate::shell::Shell;
-use crate::shorten;
 use crate::tools::{npm_tool, on_path, with};
+use crate::{shorten, split};
 
-/// What the binding generator and the optimiser made, below `target/glue/`.
+/// What the binding generator, the split and the optimiser made, below `target/glue/`.
 #[derive(Debug)]
 pub(crate) struct Bindings {
-    /// The wasm as it ships, without names.
-    pub(crate) wasm: PathBuf,
-    /// The wasm before the optimiser, with the names `cargo xtask size` reads.
-    pub(crate) named: PathBuf,
+    /// The part of the wasm that a page loads first, as it ships, without names.
+    pub(crate) first: PathBuf,
+    /// The part that it loads later.
+    pub(crate) later: PathBuf,
+    /// Both parts before the optimiser, with the names `cargo xtask size` reads.
+    pub(crate) named: [PathBuf; 2],
     /// ES module whose default export, `instantiate()`, gives the glue of a fresh instance.
     pub(crate) glue: PathBuf,
 }
 
-/// Compiles the SDK and generates its bindings.
+/// Compiles the SDK, generates its bindings and cuts it in two.
 pub(crate) fn generate(shell: &Shell, settings: &Settings) -> Result<Bindings> {
     let package = settings.build.package.as_str();
     let target = settings.build.target.as_str();
     let mut command = shell.cargo(&["build", "--release", "--target", target, "--package", package]);
-    command.env("CARGO_ENCODED_RUSTFLAGS", short_paths(shell)?);
+    command.env("CARGO_ENCODED_RUSTFLAGS", compiler_flags(shell)?);
     shell.run(command)?;
     let file = package.replace('-', "_");
     let compiled = shell.path("target").join(target).join("release").join(&file).with_extension("wasm");
 
     let folder = shell.path("target/glue");
     let named = folder.join("named");
-    bindgen(&compiled, &named, &file, &[])?;
-    let named_wasm = named.join(format!("{file}_bg.wasm"));
-    let wasm = match optimise(shell, settings, &named_wasm, &folder)? {
-        Some(wasm) => wasm,
-        None => {
-            let small = folder.join("small");
-            bindgen(&compiled, &small, &file, &["--remove-name-section", "--remove-producers-section"])?;
-            small.join(format!("{file}_bg.wasm"))
-        }
-    };
+    bindgen(&compiled, &named, &file)?;
     let flat = flat_glue(shell, settings, &named.join(format!("{file}.js")), &folder)?;
-    let short = shorten::shorten(&fs::read(&wasm)?, &flat, &format!("./{file}_bg.js"))?;
-    let bindings =
-        Bindings { wasm: folder.join("short.wasm"), named: named_wasm, glue: folder.join("glue.mjs") };
-    fs::write(&bindings.wasm, short.wasm)?;
-    fs::write(&bindings.glue, factory(&short.glue)?)?;
-    Ok(bindings)
+    let wasm = fs::read(named.join(format!("{file}_bg.wasm")))?;
+    let short = shorten::shorten(&wasm, &flat, &format!("./{file}_bg.js"))?;
+    let glue = folder.join("glue.mjs");
+    fs::write(&glue, factory(&short.glue)?)?;
+
+    let parts = split::split(&short.wasm, &settings.split, true)?;
+    let bare = split::split(&short.wasm, &settings.split, false)?;
+    let part = |name: &str, wasm: &[u8], bare: &[u8]| -> Result<(PathBuf, PathBuf)> {
+        let named = folder.join(format!("{name}.named.wasm"));
+        fs::write(&named, wasm)?;
+        let out = folder.join(format!("{name}.wasm"));
+        if !optimise(shell, settings, &named, &out)? {
+            fs::write(&out, bare)?;
+        }
+        Ok((out, named))
+    };
+    let (first, first_named) = part("first", &parts.first, &bare.first)?;
+    let (later, later_named) = part("later", &parts.later, &bare.later)?;
+    Ok(Bindings { first, later, named: [first_named, later_named], glue })
 }
 
 /// Compiler flags that take this machine's folders out of the places in panic messages:
 /// nobody's business, and 2 KB that every visitor would load.
-fn short_paths(shell: &Shell) -> Result<String> {
+fn compiler_flags(shell: &Shell) -> Result<String> {
     let mut rustc = shell.command(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     let output = rustc.args(["--print", "sysroot"]).output().context("cannot run rustc")?;
     let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
@@ -69,39 +76,40 @@ fn short_paths(shell: &Shell) -> Result<String> {
     {
         folders.extend(registries.flatten().map(|registry| (registry.path(), "crates")));
     }
-    let flags: Vec<String> = folders
-        .iter()
-        .map(|(folder, short)| format!("--remap-path-prefix={}={short}", folder.display()))
-        .collect();
+    // The split reads names: they say of which types a function is made.
+    let names = "-Csymbol-mangling-version=v0".to_string();
+    let paths =
+        folders.iter().map(|(folder, short)| format!("--remap-path-prefix={}={short}", folder.display()));
+    let flags: Vec<String> = std::iter::once(names).chain(paths).collect();
     Ok(flags.join("\u{1f}"))
 }
 
-fn bindgen(compiled: &Path, out: &Path, name: &str, flags: &[&str]) -> Result<()> {
+fn bindgen(compiled: &Path, out: &Path, name: &str) -> Result<()> {
     let (compiled, out) = (compiled.to_string_lossy(), out.to_string_lossy());
     // The loader always says where the wasm is, so the glue need not guess.
     let fixed = ["wasm-bindgen", "--target", "web", "--no-typescript", "--omit-default-module-path"];
     let paths = ["--out-name", name, "--out-dir", out.as_ref(), compiled.as_ref()];
-    wasm_bindgen_cli::wasm_bindgen::run_cli_with_args(fixed.iter().chain(flags).chain(&paths))
+    wasm_bindgen_cli::wasm_bindgen::run_cli_with_args(fixed.iter().chain(&paths))
         .context("the binding generator refused the compiled SDK")
 }
 
-/// The wasm made smaller; `None` without `wasm-opt`, which is optional. Slow, so a result
+/// Makes the wasm smaller; false without `wasm-opt`, which is optional. Slow, so a result
 /// is kept until the input or the flags change.
-fn optimise(shell: &Shell, settings: &Settings, wasm: &Path, folder: &Path) -> Result<Option<PathBuf>> {
+fn optimise(shell: &Shell, settings: &Settings, wasm: &Path, out: &Path) -> Result<bool> {
     let Some(tool) = npm_tool(shell, "wasm-opt").or_else(|| on_path(&["wasm-opt"])) else {
         shell.say("wasm-opt is not installed (npm package `binaryen`): carrying on without it, a few per cent larger");
-        return Ok(None);
+        return Ok(false);
     };
-    let (out, key_file) = (folder.join("optimised.wasm"), folder.join("optimised.key"));
+    let key_file = out.with_extension("key");
     let key = format!("{} {}", sha256_hex(&fs::read(wasm)?), settings.optimiser.flags.join(" "));
     if out.is_file() && fs::read_to_string(&key_file).is_ok_and(|old| old == key) {
-        return Ok(Some(out));
+        return Ok(true);
     }
     let mut command = shell.command(tool);
-    command.args(&settings.optimiser.flags).arg("--strip-producers").arg(wasm).arg("-o").arg(&out);
+    command.args(&settings.optimiser.flags).arg("--strip-producers").arg(wasm).arg("-o").arg(out);
     shell.run(command)?;
     fs::write(key_file, key)?;
-    Ok(Some(out))
+    Ok(true)
 }
 
 /// `--target web` glue keeps its instance in module variables, so one module is one
@@ -113,7 +121,7 @@ fn flat_glue(shell: &Shell, settings: &Settings, generated: &Path, folder: &Path
     let text = fs::read_to_string(generated)?;
     let ends = "export { __wbg_get_imports as imports, __wbg_finalize_init as started }";
     let text = text.replace("export { initSync, __wbg_init as default }", ends);
-    fs::write(generated, without_detours(&text))?;
+    fs::write(generated, without_repeats(&without_detours(&text)))?;
 
     let flat = folder.join("flat.js");
     let esbuild = npm_tool(shell, "esbuild").context("esbuild is missing: run `npm ci`")?;
@@ -124,6 +132,17 @@ fn flat_glue(shell: &Shell, settings: &Settings, generated: &Path, folder: &Path
     command.arg(generated);
     shell.run(command)?;
     Ok(fs::read_to_string(flat)?)
+}
+
+/// The glue with each module once in its list of imports, whatever the generator says.
+fn without_repeats(glue: &str) -> String {
+    let mut known = BTreeSet::new();
+    let mut lines: Vec<&str> = glue.lines().collect();
+    lines.retain(|line| {
+        let module = line.trim().strip_prefix("\"./snippets/").and_then(|rest| rest.split_once("\": "));
+        module.is_none_or(|(module, _)| known.insert(module))
+    });
+    lines.join("\n")
 }
 
 /// The glue without its ways around what every browser has that runs this script at all.

@@ -1,7 +1,7 @@
 //! `cargo xtask build`: the SDK into `dist/`, then the runtime, which embeds it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -19,8 +19,10 @@ pub(crate) struct Made {
     pub(crate) script: PathBuf,
     /// The wasm it loads.
     pub(crate) wasm: PathBuf,
-    /// The wasm with its names, before the optimiser.
-    pub(crate) named: PathBuf,
+    /// What it loads later, each by its name: the later part of the wasm, and chunks of the script.
+    pub(crate) parts: Vec<(String, PathBuf)>,
+    /// Both parts of the wasm with their names, before the optimiser.
+    pub(crate) named: [PathBuf; 2],
     /// The runtime's program.
     pub(crate) runtime: Option<PathBuf>,
 }
@@ -42,15 +44,15 @@ pub(crate) fn sdk(shell: &Shell, settings: &Settings) -> Result<Made> {
     tools::npm_packages(shell)?;
     let bindings = bindings::generate(shell, settings)?;
 
-    let wasm =
-        fs::read(&bindings.wasm).with_context(|| format!("cannot read {}", bindings.wasm.display()))?;
-    // The name changes with the content, so servers and browsers may keep it for ever.
-    let hash = sha256_hex(&wasm);
-    let wasm_file = format!("mindset-agent-{}.wasm", hash.get(..16).unwrap_or(&hash));
-    let bundles = bundle::bundle(shell, settings, &Facts { glue: &bindings.glue, wasm_file: &wasm_file })?;
+    // The names change with the content, so servers and browsers may keep them for ever.
+    let (wasm_file, wasm) = hashed("mindset-agent", &bindings.first)?;
+    let (later_file, later) = hashed("mindset-later", &bindings.later)?;
+    let facts = Facts { glue: &bindings.glue, wasm_file: &wasm_file, later_file: &later_file };
+    let bundles = bundle::bundle(shell, settings, &facts)?;
 
     let mut dist = Dist::open(shell)?;
     dist.put_served(&wasm_file, &wasm)?;
+    dist.put_served(&later_file, &later)?;
     for bundle in &bundles {
         let name = bundle.file_name().context("a bundle has a name")?.to_string_lossy();
         let content = fs::read(bundle)?;
@@ -66,15 +68,36 @@ pub(crate) fn sdk(shell: &Shell, settings: &Settings) -> Result<Made> {
     Ok(Made {
         script: folder.join("mindset-agent.js"),
         wasm: folder.join(wasm_file),
+        parts: lazy(&folder, &later_file, &bundles),
         named: bindings.named,
         runtime: None,
     })
 }
 
+/// A file and the name it gets in `dist/`.
+fn hashed(name: &str, file: &Path) -> Result<(String, Vec<u8>)> {
+    let content = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let hash = sha256_hex(&content);
+    Ok((format!("{name}-{}.wasm", hash.get(..16).unwrap_or(&hash)), content))
+}
+
+/// The parts that a page may load later, by name.
+fn lazy(folder: &Path, later: &str, bundles: &[PathBuf]) -> Vec<(String, PathBuf)> {
+    let mut parts = vec![("later".to_string(), folder.join(later))];
+    for file in bundles.iter().filter_map(|bundle| bundle.file_name()) {
+        let text = file.to_string_lossy();
+        if let Some((name, _)) = bundle::chunk_name(&text) {
+            parts.push((name.to_string(), folder.join(file)));
+        }
+    }
+    parts
+}
+
 impl Made {
     /// Says what was made, with sizes.
     pub(crate) fn report(&self, shell: &Shell) {
-        for file in [&self.script, &self.wasm] {
+        let parts = self.parts.iter().map(|(_, file)| file);
+        for file in [&self.script, &self.wasm].into_iter().chain(parts) {
             let compressed = |form: &str| size_of(&PathBuf::from(format!("{}.{form}", file.display())));
             let (raw, br) = (size_of(file), compressed("br"));
             shell.say(&format!("{:<44} {raw:>9} bytes, {br:>7} brotli", self.shown(shell, file)));
@@ -84,7 +107,7 @@ impl Made {
         }
     }
 
-    fn shown(&self, shell: &Shell, file: &std::path::Path) -> String {
+    fn shown(&self, shell: &Shell, file: &Path) -> String {
         file.strip_prefix(shell.root()).unwrap_or(file).display().to_string()
     }
 }

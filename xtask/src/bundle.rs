@@ -17,8 +17,9 @@ use crate::tools::npm_tool;
 pub(crate) struct Facts<'a> {
     /// The glue module, as `mindset-glue`.
     pub(crate) glue: &'a Path,
-    /// File name of the wasm, as `__WASM_FILE__`.
+    /// File names of the wasm, as `__WASM_FILE__` and `__LATER_FILE__`.
     pub(crate) wasm_file: &'a str,
+    pub(crate) later_file: &'a str,
 }
 
 /// Bundle: source, esbuild format, file name.
@@ -48,6 +49,7 @@ pub(crate) fn bundle(shell: &Shell, settings: &Settings, facts: &Facts<'_>) -> R
         command.arg(format!("--alias:mindset-chunks={}", chunks.display())).arg("--external:./mindset-*.mjs");
         command.arg(format!("--alias:mindset-theme={}", sheet.display())).arg("--loader:.css=text");
         command.arg(format!("--define:__WASM_FILE__=\"{}\"", facts.wasm_file));
+        command.arg(format!("--define:__LATER_FILE__=\"{}\"", facts.later_file));
         command.arg(format!("--define:__VERSION__=\"{}\"", env!("CARGO_PKG_VERSION")));
         if format == "cjs" {
             // CommonJS has no import.meta; the loader looks before it uses the address.
@@ -95,14 +97,19 @@ fn index(shell: &Shell, chunks: &[PathBuf]) -> Result<PathBuf> {
     let (mut files, mut own) = (String::new(), String::new());
     for chunk in chunks {
         let file = chunk.file_name().context("a chunk has a name")?.to_string_lossy();
-        let name = file.strip_prefix("mindset-").and_then(|rest| rest.rsplit_once('-'));
-        let (name, _) = name.context("a chunk is named after its source and content")?;
+        let (name, _) = chunk_name(&file).context("a chunk is named after its source and content")?;
         files.push_str(&format!("  '{name}': '{file}',\n"));
         own.push_str(&format!("  '{name}': () => import('./{file}'),\n"));
     }
     let out = shell.path("target/bundle/chunks.mjs");
     fs::write(&out, format!("export const files = {{\n{files}}};\nexport const own = {{\n{own}}};\n"))?;
     Ok(out)
+}
+
+/// Name and hash of a chunk, by its file's name: `mindset-<name>-<hash>.mjs`.
+pub(crate) fn chunk_name(file: &str) -> Option<(&str, &str)> {
+    let (name, hash) = file.strip_prefix("mindset-")?.strip_suffix(".mjs")?.rsplit_once('-')?;
+    (hash.len() == 16).then_some((name, hash))
 }
 
 /// The style sheet without its white space; the bundles carry it as a text.

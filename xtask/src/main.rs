@@ -18,6 +18,7 @@ mod shell;
 mod shorten;
 mod size;
 mod soak;
+mod split;
 mod stages;
 mod suite;
 mod tools;
@@ -32,7 +33,9 @@ use shell::Shell;
 const HELP: &str = "\
 usage: cargo xtask <command>
 
-  build [--release]   the SDK (dist/) and the runtime that serves it
+  build [--release] [--names]
+                      the SDK (dist/) and the runtime that serves it; with names in
+                      the wasm for stacks that can be read
   demo [--port N] [--release]
                       builds, starts the runtime and says where the demo page is
   test [--only TEXT]  every check and every test; installs what they need
@@ -77,7 +80,10 @@ fn run(args: &[String]) -> Result<ExitCode> {
     };
     let flags = Flags::parse(rest)?;
     let shell = Shell::new()?;
-    let settings = Settings::read(shell.root())?;
+    let mut settings = Settings::read(shell.root())?;
+    if flags.names {
+        settings.optimiser.flags.push("--debuginfo".into());
+    }
     match command {
         "build" => build::build(&shell, &settings, flags.release).map(|made| made.report(&shell))?,
         "test" => return suite::run(&shell, &settings, stages::STAGES, flags.only.as_deref()),
@@ -96,6 +102,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
 #[derive(Debug, Default)]
 struct Flags {
     release: bool,
+    names: bool,
     small: bool,
     only: Option<String>,
     port: Option<u16>,
@@ -110,6 +117,7 @@ impl Flags {
             let mut value = || rest.next().cloned().with_context(|| format!("`{arg}` needs a value"));
             match arg.as_str() {
                 "--release" => flags.release = true,
+                "--names" => flags.names = true,
                 "--small" => flags.small = true,
                 "--port" => flags.port = Some(number(arg, &value()?)?),
                 "--seed" => flags.seed = Some(number(arg, &value()?)?),

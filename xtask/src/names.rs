@@ -70,9 +70,14 @@ fn read_names(section: wasmparser::NameSectionReader<'_>, names: &mut BTreeMap<u
     Ok(())
 }
 
+/// A function's name as it stands in the source.
+pub(crate) fn plain(name: &str) -> String {
+    without_hashes(&format!("{:#}", rustc_demangle::demangle(name)))
+}
+
 /// The crate a function belongs to.
 fn owner(name: &str) -> String {
-    let text = without_hashes(&format!("{:#}", rustc_demangle::demangle(name)));
+    let text = plain(name);
     let mut first = None;
     for candidate in crates(&text) {
         if !STANDARD.contains(&candidate) {

@@ -1,0 +1,17 @@
+//! The module comes in two parts, and the later one when the page has come to rest.
+//! Nothing that needs it may come in before: what the browser tells goes through a gate.
+
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(module = "/src/effects/browser.js")]
+extern "C" {
+    /// Says which the later part is.
+    #[wasm_bindgen(js_name = setLater)]
+    pub(crate) fn set(later: &JsValue);
+
+    /// Has the later part loaded.
+    pub(crate) fn prepare();
+
+    /// The function as others may call it at any time.
+    pub(crate) fn gate(tell: &JsValue) -> JsValue;
+}
