@@ -26,7 +26,11 @@ export class Follow {
     this.#earlier = earlier;
     // Once a frame, after the layout and before the picture: nothing here asks for a layout
     // of its own, however many messages a frame brings.
-    this.#sizes = new ResizeObserver(() => this.settle());
+    this.#sizes = new ResizeObserver(() => {
+      // A scroll that nobody has told of yet counts.
+      this.scrolled();
+      this.settle();
+    });
     for (const part of [scroller, ...scroller.children]) this.#sizes.observe(part);
   }
 

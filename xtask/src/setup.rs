@@ -1,4 +1,4 @@
-//! What the tests need beside the build: Chromium with its driver, and a Python
+//! What the tests need beside the build: Chromium with its driver, Firefox, WebKitGTK, and a Python
 //! environment with foreign peers. Missing parts are installed where that is possible
 //! without asking; what stays missing is named with the remedy.
 
@@ -12,7 +12,8 @@ use crate::tools::{npm_packages, on_path, with};
 
 /// Installs everything. All parts are tried; the error lists all that stay missing.
 pub(crate) fn install(shell: &Shell) -> Result<()> {
-    let parts = [npm_packages(shell), chromium_installed(shell), python_packages(shell)];
+    let parts =
+        [npm_packages(shell), chromium_installed(shell), engines_installed(shell), python_packages(shell)];
     let missing: Vec<String> =
         parts.into_iter().filter_map(Result::err).map(|error| format!("{error:#}")).collect();
     if !missing.is_empty() {
@@ -39,6 +40,25 @@ fn chromium_installed(shell: &Shell) -> Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// The other two engines: Firefox, and WebKitGTK with its driver and a display.
+fn engines_installed(shell: &Shell) -> Result<()> {
+    let parts: [(&str, &[&str], &str); 3] = [
+        ("FIREFOX", &["firefox-esr", "firefox"], "firefox-esr"),
+        ("WEBKIT_DRIVER", &["WebKitWebDriver"], "webkit2gtk-driver"),
+        ("XVFB", &["Xvfb"], "xvfb"),
+    ];
+    let is_missing = |(variable, programs, _): &&(&str, &[&str], &str)| {
+        std::env::var_os(variable).is_none() && on_path(programs).is_none()
+    };
+    let packages: Vec<&str> = parts.iter().filter(is_missing).map(|(_, _, package)| *package).collect();
+    if packages.is_empty() {
+        return Ok(());
+    }
+    apt_install(shell, &packages).context(
+        "the tests of the main paths need Firefox, WebKitWebDriver and Xvfb: install them, or set FIREFOX, WEBKIT_DRIVER and XVFB to their programs",
+    )
 }
 
 fn python_packages(shell: &Shell) -> Result<()> {

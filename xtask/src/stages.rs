@@ -29,6 +29,7 @@ pub(crate) const STAGES: &[Stage] = &[
     tests("tests of the core, wasm32", core_on_wasm),
     tests("tests of the SDK, Chromium", sdk_in_chromium),
     tests("browser tests", |shell, _| node_tests(shell, "tests/browser")),
+    tests("main paths in three engines", |shell, _| node_tests(shell, "tests/engines")),
     tests("end-to-end tests", |shell, _| node_tests(shell, "tests/e2e")),
     tests("packaging", |shell, _| node_tests(shell, "tests/packaging")),
     check("size", size::check),
