@@ -1,6 +1,7 @@
 //! Makes the conformance data part of the tests, so that they run on wasm32 too,
 //! where there are no files: the public AG-UI streams and schema out of the
-//! package `ag-ui`, wherever cargo keeps it, and our own recordings.
+//! package `ag-ui` and the examples of Markdown's specifications out of the package
+//! `pulldown-cmark`, wherever cargo keeps them, and our own recordings.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,14 +10,20 @@ use std::{env, fs, io};
 
 use mindset_core::json::{Value, parse};
 
-const PACKAGE: &str = "ag-ui";
+/// Carries the public AG-UI streams.
+const STREAMS: &str = "ag-ui";
+
+/// Carries all examples of CommonMark 0.31.2 and those of GFM about tables, task lists and
+/// strikethrough, as tests in Rust that were made from the specifications.
+const EXAMPLES: &str = "pulldown-cmark";
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Fallible<()> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     let ours = here.parent().unwrap_or(&here).join("fixtures");
-    let package = package_dir(&here)?;
+    let metadata = all_metadata(&here)?;
+    let package = package_dir(&metadata, STREAMS)?;
     let public = package.join("tests/fixtures/ag-ui-1.0");
 
     let mut out = String::new();
@@ -27,6 +34,9 @@ fn main() -> Fallible<()> {
     table(&mut out, "RECORDED", "Recorded AG-UI runs: name and HTTP text.", &ours.join("ag-ui"))?;
     table(&mut out, "MODELS", "Recorded model answers: name and HTTP text.", &ours.join("model"))?;
     table(&mut out, "SSE", "Event streams in base64, and what Chromium makes of them.", &ours.join("sse"))?;
+    let suite = package_dir(&metadata, EXAMPLES)?.join("tests/suite");
+    examples(&mut out, "COMMONMARK", &suite, &["spec"])?;
+    examples(&mut out, "GFM", &suite, &["gfm_table", "gfm_tasklist", "gfm_strikethrough"])?;
     fs::write(PathBuf::from(env::var("OUT_DIR")?).join("fixtures.rs"), out)?;
 
     println!("cargo::rerun-if-changed=build.rs");
@@ -36,19 +46,25 @@ fn main() -> Fallible<()> {
     Ok(())
 }
 
-/// Where cargo keeps the source of [`PACKAGE`].
-fn package_dir(here: &Path) -> Fallible<PathBuf> {
+/// What cargo knows of all packages.
+fn all_metadata(here: &Path) -> Fallible<Value> {
     // Offline first: all packages are here when a build script runs, and asking the
     // registry could wait for a lock or a network.
     let text = metadata(here, &["--offline"]).or_else(|_| metadata(here, &[]))?;
-    let metadata = parse(&text).map_err(|e| e.to_string())?;
+    Ok(parse(&text).map_err(|e| e.to_string())?)
+}
+
+/// Where cargo keeps the source of a package.
+fn package_dir(metadata: &Value, name: &str) -> Fallible<PathBuf> {
     let packages = metadata.get("packages").and_then(Value::as_array).unwrap_or_default();
     let manifest = packages
         .iter()
-        .find(|p| p.get("name").and_then(Value::as_str) == Some(PACKAGE))
+        .find(|p| p.get("name").and_then(Value::as_str) == Some(name))
         .and_then(|p| p.get("manifest_path")?.as_str())
-        .ok_or("cargo metadata lists no package ag-ui; is it still a dev-dependency here?")?;
-    Ok(Path::new(manifest).parent().unwrap_or(here).to_owned())
+        .ok_or_else(|| {
+            format!("cargo metadata lists no package {name}; is it still a dev-dependency here?")
+        })?;
+    Ok(Path::new(manifest).parent().map(Path::to_owned).unwrap_or_default())
 }
 
 fn metadata(here: &Path, options: &[&str]) -> Fallible<String> {
@@ -62,6 +78,29 @@ fn metadata(here: &Path, options: &[&str]) -> Fallible<String> {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
     }
     Ok(String::from_utf8(output.stdout)?)
+}
+
+/// A constant with the examples that are written as tests in these files: name, source, HTML.
+fn examples(out: &mut String, name: &str, dir: &Path, files: &[&str]) -> Fallible<()> {
+    writeln!(out, "/// Examples: name, Markdown, HTML.\npub const {name}: &[(&str, &str, &str)] = &[")?;
+    for file in files {
+        let path = dir.join(file).with_extension("rs");
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        for test in text.split("\nfn ").skip(1) {
+            let example = (|| {
+                let (name, rest) = test.split_once("()")?;
+                let (_, rest) = rest.split_once("let original = r##\"")?;
+                let (source, rest) = rest.split_once("\"##;")?;
+                let (_, rest) = rest.split_once("let expected = r##\"")?;
+                Some((name, source, rest.split_once("\"##;")?.0))
+            })();
+            let example =
+                example.ok_or_else(|| format!("{}: a test is written otherwise", path.display()))?;
+            writeln!(out, "    {example:?},")?;
+        }
+    }
+    writeln!(out, "];")?;
+    Ok(())
 }
 
 /// A constant with every file under `dir`, in the order of their names.
