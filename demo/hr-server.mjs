@@ -59,9 +59,13 @@ export async function serve({ port = 0, runtime }) {
       ({ summary, profile }) => {
         const { name } = JSON.parse(profile);
         const number = `R-${String(received.length + 1).padStart(4, '0')}`;
-        received.push({ number, at: new Date().toISOString(), summary, profile, headers: identity(headers) });
+        const at = new Date().toISOString();
+        received.push({ number, at, summary, profile, headers: identity(headers) });
         if (received.length > KEPT) received.shift();
-        return { content: [{ type: 'text', text: `Review ${number} for ${name} is filed.` }] };
+        const said = `Review ${number} for ${name} is filed.`;
+        const fields = [{ label: 'Filed', value: at, type: 'datetime' }];
+        const doc = { title: `Review ${number}`, subtitle: name, text: summary, fields };
+        return { content: [{ type: 'text', text: said }, widget({ kind: 'card', doc, summary: said })] };
       },
     );
     return mcp;
@@ -79,6 +83,12 @@ export async function serve({ port = 0, runtime }) {
   await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
   server.once('close', () => handler.close());
   return server;
+}
+
+/** Something to show in the chat: see docs/widgets.md. */
+function widget(shown) {
+  const mimeType = 'application/vnd.mindset.widget+json';
+  return { type: 'resource', resource: { uri: 'ui://hr/review', mimeType, text: JSON.stringify(shown) } };
 }
 
 function identity(headers) {

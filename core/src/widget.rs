@@ -5,6 +5,9 @@ use crate::json::{Object, Value, concat, parse};
 /// Stands before the JSON of an action in the silent message that tells of it.
 pub const ACTION: &str = "[widget action] ";
 
+/// Stands before the summary of a widget in what the model is told came of a call.
+pub const SHOWN: &str = "[shown to the person] ";
+
 /// Bytes of an action's payload as JSON.
 pub const MAX_PAYLOAD: usize = 32 * 1024;
 

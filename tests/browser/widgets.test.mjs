@@ -379,6 +379,35 @@ test('widgets of a stored conversation are drawn, locked if they were used', asy
   assert.deepEqual([action.widgetId, action.payload], ['w2', { from: '2026-12-02', to: '2026-12-04', kind: 'paid', half: false }]);
 });
 
+test('what a person has begun to fill in is there when the conversation is drawn anew', async () => {
+  s.runtime.conversations.set('c1', { messages: [{ id: 'w2', role: 'assistant', content: 'A form.', widget: example('form') }] });
+  s.runtime.conversations.set('c2', { messages: [{ id: 'm', role: 'assistant', content: 'Something else.' }] });
+  const host = await ready({ attributes: 'conversation-id="c1"' });
+  const note = host.panel.log.getByLabel('Note');
+  await note.fill('Half a sen');
+  for (const [id, text] of [['c2', 'Something else.'], ['c1', 'Ask for leave']]) {
+    await host.run((id) => document.getElementById('agent').switchConversation(id), id);
+    await host.panel.log.getByText(text).first().waitFor();
+  }
+  assert.equal(await note.inputValue(), 'Half a sen');
+});
+
+test('a UI-less client uses widgets too, and its transcript says what was done', async () => {
+  const host = await ready();
+  s.runtime.onRun = (run) => (run.text.startsWith('[widget action] ') ? run.start().say('Noted.').finish() : show(run, [example('choices')]).finish());
+  const [payload, answer, result] = await host.run(async () => {
+    const chat = window.mindset.createChat({ server: location.origin, appUid: 'acme', agentUid: 'support' });
+    const heard = new Promise((resolve) => chat.on((event) => event.type === 'widget-payload' && resolve(event)));
+    await chat.send('show me');
+    const { widgetId, kind } = await heard;
+    const result = await chat.widgetAction(widgetId, 'choose_plan', { selected: ['team'] });
+    const { widget } = chat.messages.find((message) => message.widget);
+    chat.close();
+    return [kind, widget.answer, result.text];
+  });
+  assert.deepEqual([payload, answer, result], ['choices', { action: 'choose_plan', payload: { selected: ['team'] } }, 'Noted.']);
+});
+
 test('the page uses a widget for the person', async () => {
   const host = await ready();
   await shown(host, { kind: 'seating_plan', doc: { rows: 3 }, summary: 'A seating plan.' });

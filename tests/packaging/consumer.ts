@@ -104,6 +104,13 @@ async function conversations(): Promise<void> {
   void more;
 }
 void conversations();
+element.addEventListener('mindset:runtime-event', async ({ detail }) => {
+  if (detail.type !== 'widget-payload') return;
+  const { status } = await element.widgetAction(detail.widgetId, 'choose', { seat: '4A', kind: detail.kind });
+  void status;
+});
+// @ts-expect-error: an action has a name
+void element.widgetAction('w1');
 
 const chat: Chat = createChat({
   server: 'https://agents.example',
@@ -117,7 +124,7 @@ const off: () => void = chat.on((event: ChatEvent) => {
     case 'text_delta':
       return console.log(event.content);
     case 'history_settled':
-      return console.log(event.messages.map((message) => message.widget?.summary ?? message.content));
+      return console.log(event.messages.map((message) => message.widget?.answer?.action ?? message.widget?.summary ?? message.content));
     case 'run_error':
       return console.log(event.reason, event.effects?.map((effect) => effect.toolName));
     case 'session_error':

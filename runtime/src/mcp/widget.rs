@@ -2,6 +2,7 @@
 
 use mindset_core::event::Widget;
 use mindset_core::json::{Value, parse};
+use mindset_core::widget::SHOWN;
 
 /// The media type of the resource, whose text is `{ kind, doc, summary }` as JSON.
 const MIME_TYPE: &str = "application/vnd.mindset.widget+json";
@@ -29,7 +30,7 @@ pub(super) fn widget(block: &Value) -> Option<Widget> {
 
 /// What the model is told of it.
 pub(super) fn told(widget: &Widget) -> String {
-    format!("[shown to the person] {}", widget.summary)
+    format!("{SHOWN}{}", widget.summary)
 }
 
 #[cfg(test)]

@@ -64,15 +64,15 @@ function scale(low, high) {
   return { step, first, last };
 }
 
-function axes(svg, { labels, values, locale }) {
+function axes(parts, svg, { labels, values }) {
   const numbers = values.filter((value) => value !== null);
   const { step, first, last } = scale(Math.min(0, ...numbers), Math.max(0, ...numbers));
   const y = (value) => BOTTOM - ((value / step - first) / (last - first)) * (BOTTOM - TOP);
-  const format = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 2 });
+  const words = (value) => parts.format(Intl.NumberFormat, { notation: 'compact', maximumFractionDigits: 2 }, value);
   for (let tick = first; tick <= last; tick += 1) {
     const at = y(tick * step);
     draw(svg, 'path', { d: `M${LEFT} ${at}H${RIGHT}`, class: tick ? 'widget-grid' : 'widget-axis' });
-    draw(svg, 'text', { x: LEFT - 6, y: at + 4, 'text-anchor': 'end' }, format.format(tick * step));
+    draw(svg, 'text', { x: LEFT - 6, y: at + 4, 'text-anchor': 'end' }, words(tick * step));
   }
   const slot = (RIGHT - LEFT) / labels.length;
   const x = (at) => LEFT + slot * (at + 0.5);
@@ -81,14 +81,14 @@ function axes(svg, { labels, values, locale }) {
   const room = Math.max(1, Math.floor((slot * every) / LETTER) - 1);
   for (let at = 0; at < labels.length; at += every) {
     const letters = [...labels[at]];
-    const words = letters.length > room + 1 ? `${letters.slice(0, room).join('')}\u2026` : labels[at];
-    draw(svg, 'text', { x: x(at), y: BOTTOM + 17, 'text-anchor': 'middle' }, words);
+    const shown = letters.length > room + 1 ? `${letters.slice(0, room).join('')}\u2026` : labels[at];
+    draw(svg, 'text', { x: x(at), y: BOTTOM + 17, 'text-anchor': 'middle' }, shown);
   }
   return { x, y, slot };
 }
 
-function bars(svg, chart, say) {
-  const { x, y, slot } = axes(svg, chart);
+function bars(parts, svg, chart, say) {
+  const { x, y, slot } = axes(parts, svg, chart);
   const pattern = patterns(svg);
   const wide = Math.min(40, (slot * 0.76) / chart.series.length);
   for (const [s, { name, values }] of chart.series.entries()) {
@@ -102,8 +102,8 @@ function bars(svg, chart, say) {
   }
 }
 
-function lines(svg, chart, say) {
-  const { x, y } = axes(svg, chart);
+function lines(parts, svg, chart, say) {
+  const { x, y } = axes(parts, svg, chart);
   for (const [s, { name, values }] of chart.series.entries()) {
     let path = '';
     let isOpen = false;
@@ -120,7 +120,7 @@ function lines(svg, chart, say) {
   }
 }
 
-function pie(svg, chart, say) {
+function pie(_parts, svg, chart, say) {
   const pattern = patterns(svg);
   const [{ values, name }] = chart.series;
   const total = values.reduce((sum, value) => sum + (value ?? 0), 0);
@@ -177,8 +177,8 @@ function readChart(doc) {
 
 /** `{ type, title, unit?, labels, series }` */
 export function chart(parts, box, doc, use) {
-  const { add, text: say, locale } = parts.kit;
-  const chart = { ...readChart(doc), locale };
+  const { add, text: say } = parts.kit;
+  const chart = readChart(doc);
   const { title, unit, labels, series } = chart;
   chart.values = series.flatMap(({ values }) => values);
   const number = (value) => `${parts.words(value)}${unit ? ` ${unit}` : ''}`;
@@ -191,7 +191,7 @@ export function chart(parts, box, doc, use) {
   draw(svg, 'desc', { id: description }, use.summary);
   svg.setAttribute('aria-labelledby', name);
   svg.setAttribute('aria-describedby', description);
-  ({ bar: bars, line: lines, pie })[chart.type](svg, chart, spoken);
+  ({ bar: bars, line: lines, pie })[chart.type](parts, svg, chart, spoken);
   legend(parts, figure, chart);
   const place = add(box, 'div|hidden');
   const button = add(box, 'button|type=button|part=widget__button|class=widget-toggle', say('showTable'));

@@ -24,8 +24,18 @@ function judged(href) {
 
 /** What the kinds draw with: `kit` is the panel's. */
 export class Parts {
+  /** Making one costs more than writing a hundred values. */
+  #formats = new Map();
+
   constructor(kit) {
     this.kit = kit;
+  }
+
+  /** The words of `Intl.NumberFormat` or `Intl.DateTimeFormat` in the reader's language. */
+  format(Kind, options, value) {
+    const key = JSON.stringify(options);
+    if (!this.#formats.has(key)) this.#formats.set(key, new Kind(this.kit.locale, options));
+    return this.#formats.get(key).format(value);
   }
 
   /** The title of a widget, a link if it leads somewhere. */
@@ -69,20 +79,20 @@ export class Parts {
   }
 
   words(value, type, currency) {
-    const { text: say, locale } = this.kit;
+    const { text: say } = this.kit;
     if (value === null || value === '') return '\u2013';
     if (typeof value === 'boolean') return say(value ? 'yes' : 'no');
     if (typeof value === 'number') {
       const style = type === 'percent' || (type === 'currency' && currency) ? { style: type, currency } : undefined;
       const digits = style?.currency ? undefined : { maximumFractionDigits: type === 'percent' ? 1 : 6 };
-      return type === 'text' ? String(value) : new Intl.NumberFormat(locale, { ...digits, ...style }).format(value);
+      return type === 'text' ? String(value) : this.format(Intl.NumberFormat, { ...digits, ...style }, value);
     }
     const isDay = type === 'date' && /^\d{4}-\d\d-\d\d$/.test(value);
     const isMoment = type === 'datetime' && /^\d{4}-\d\d-\d\dT/.test(value);
     const time = isDay || isMoment ? Date.parse(isDay ? `${value}T00:00:00Z` : value) : NaN;
     if (Number.isNaN(time)) return value;
     const how = isDay ? { dateStyle: 'medium', timeZone: 'UTC' } : { dateStyle: 'medium', timeStyle: 'short' };
-    return new Intl.DateTimeFormat(locale, how).format(time);
+    return this.format(Intl.DateTimeFormat, how, time);
   }
 
   /** A button that tells the agent; `mark` says whether it is what was chosen. */

@@ -1,6 +1,7 @@
 //! What the demo model says of the results it got.
 
 use mindset_core::turn::ModelMessage;
+use mindset_core::widget::SHOWN;
 
 use super::knowledge;
 use super::words::cut;
@@ -31,6 +32,8 @@ pub(super) fn summary(results: &[ToolResult<'_>]) -> String {
 }
 
 fn line((name, content, failed): ToolResult<'_>) -> String {
+    // What is shown needs no words.
+    let (content, shown) = content.split_once(SHOWN).map_or((content, false), |(before, _)| (before, true));
     let content = content.trim();
     if name == knowledge::TOOL && !failed {
         return knowledge::answer(content);
@@ -38,6 +41,7 @@ fn line((name, content, failed): ToolResult<'_>) -> String {
     let name = plain_name(name);
     match (failed, content) {
         (true, why) => format!("{name} did not work: {}", cut(why, 300)),
+        (false, "") if shown => format!("Done: {name} shows it above."),
         (false, "" | "null" | "{}" | "true") => format!("Done: {name} ran and had nothing to add."),
         (false, result) => format!("Done: {name} answered {}", cut(result, 300)),
     }
@@ -58,11 +62,13 @@ mod tests {
             ("set_color", "\"ok\"", false),
             ("set_color", "no such page", true),
             ("hr__update", "{}", false),
+            ("hr__file", "Filed.\n\n[shown to the person] A review.", false),
+            ("hr__show", "[shown to the person] A review.", false),
         ]);
         assert_eq!(
             said,
             "Done: set_color answered \"ok\"\n\nset_color did not work: no such page\n\n\
-             Done: update ran and had nothing to add."
+             Done: update ran and had nothing to add.\n\nDone: file answered Filed.\n\nDone: show shows it above."
         );
     }
 }
