@@ -106,6 +106,22 @@ fn a_page_that_comes_later_knows_what_was_done() {
 }
 
 #[test]
+fn another_tab_shows_it_too() {
+    let (mut pair, id) = shown([Step::says("Booked.").slowly(100)]);
+    let conversation_id = pair.page().conversation.clone();
+    let anonymous_key = pair.page().anonymous_key.clone();
+    let other =
+        pair.add_page(Config { conversation_id, client_id: "other".into(), anonymous_key, ..config() });
+    pair.drive();
+    assert_eq!(answer(&pair, other, &id), None);
+    act(&mut pair, 0, &id, r#"{"seats":2.50}"#).unwrap();
+    pair.drive();
+    assert_eq!(answer(&pair, other, &id).as_deref(), Some(BOOKED));
+    let redrawn = pair.pages[other].session.redraw();
+    assert_eq!(Panel::draw(&redrawn).rows, Panel::draw(&pair.pages[other].patches).rows);
+}
+
+#[test]
 fn what_cannot_be_done_is_refused_at_once() {
     let (mut pair, id) = shown([]);
     let posted = pair.server.posted.len();

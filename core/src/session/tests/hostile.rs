@@ -17,6 +17,7 @@ impl Dice {
 }
 
 const PIECES: &[&str] = &[
+    r#"{"type":"CUSTOM","name":"mindset.widget","value":{"widgetId":"w","kind":"card","doc":1,"summary":"s"}}"#,
     STARTED,
     FINISHED,
     SAY,
@@ -101,7 +102,7 @@ fn anything_in_any_order() {
             let fetch = if dice.roll(3) == 0 { fetch } else { newest };
             let event = format!("data: {}\n\n", PIECES[dice.roll(PIECES.len() as u64) as usize]);
             let kinds = ["text/event-stream", "application/json", ""];
-            let input = match dice.roll(18) {
+            let input = match dice.roll(19) {
                 0 if step == 0 || dice.roll(8) == 0 => {
                     let page_auth = dice.roll(2) == 0;
                     let config = if dice.roll(2) == 0 { config() } else { agui_config() };
@@ -113,6 +114,7 @@ fn anything_in_any_order() {
                     Input::Send { id: SendId(step), text: "hi", options }
                 }
                 4 => Input::Retry { id: SendId(step) },
+                18 => Input::WidgetAction { id: SendId(step), widget: "w", action: "go", payload: "[1]" },
                 5 => Input::Stop,
                 6 => Input::Reconnect,
                 7 => Input::Head {
@@ -137,7 +139,8 @@ fn anything_in_any_order() {
                 }
                 _ => Input::Bytes { fetch, bytes: event.as_bytes() },
             };
-            let counts = matches!(input, Input::Send { .. } | Input::Retry { .. });
+            let counts =
+                matches!(input, Input::Send { .. } | Input::Retry { .. } | Input::WidgetAction { .. });
             sent += u32::from(bench.try_input(input).is_ok() && counts);
         }
         // However it went: started anew, everything is settled exactly once. What
