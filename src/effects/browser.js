@@ -155,11 +155,12 @@ export class Fetches {
     const controller = new AbortController();
     const { signal } = controller;
     this.#open.set(id, controller);
-    if (waits) later.load();
     let message;
     try {
       // Tokens go in a header; cookies of the runtime's origin are none of our business.
-      const response = await fetch(url, { method, headers: JSON.parse(headers), body, credentials: 'omit', signal });
+      const asked = fetch(url, { method, headers: JSON.parse(headers), body, credentials: 'omit', signal });
+      if (waits) later.load();
+      const response = await asked;
       if (waits || !response.ok) await later.load();
       if (signal.aborted) return;
       tell('head', { id, status: response.status, type: response.headers.get('content-type') ?? '' });

@@ -45,6 +45,7 @@ usage: cargo xtask <command>
   bench               ratios against peers
   bench server [--small]
                       thousands of open event streams, beside servers of Node
+  bench start         how soon a typed text reaches the server, beside other elements
   test-runner         runs wasm tests; cargo calls it
 ";
 
@@ -75,7 +76,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let (part, rest) = match rest.split_first() {
-        Some((part, rest)) if command == "bench" && part == "server" => (Some(part.as_str()), rest),
+        Some((part, rest)) if command == "bench" && !part.starts_with('-') => (Some(part.as_str()), rest),
         _ => (None, rest),
     };
     let flags = Flags::parse(rest)?;
@@ -89,8 +90,12 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "test" => return suite::run(&shell, &settings, stages::STAGES, flags.only.as_deref()),
         "demo" => demo::demo(&shell, &settings, flags.port.unwrap_or(demo::PORT), flags.release)?,
         "soak" => soak::soak(&shell, &settings, flags.seed)?,
-        "bench" if part.is_some() => bench::server(&shell, &settings, flags.small)?,
-        "bench" => bench::bench(&shell, &settings)?,
+        "bench" => match part {
+            None => bench::bench(&shell, &settings)?,
+            Some("server") => bench::server(&shell, &settings, flags.small)?,
+            Some("start") => bench::start(&shell, &settings)?,
+            Some(other) => bail!("there is no measurement `{other}`; `cargo xtask help` lists them"),
+        },
         "size" => size::check(&shell, &settings)?,
         "help" | "--help" | "-h" => print!("{HELP}"),
         other => bail!("there is no command `{other}`\n\n{HELP}"),

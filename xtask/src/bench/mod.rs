@@ -3,9 +3,11 @@
 
 mod process;
 mod server;
+mod start;
 mod table;
 
 pub(crate) use server::bench as server;
+pub(crate) use start::bench as start;
 
 use std::fs;
 use std::path::{Path, PathBuf};
