@@ -12,9 +12,10 @@ use crate::settings::Settings;
 use crate::shell::Shell;
 use crate::{build, setup, stages};
 
-/// Whole turns over bad lines, with the real runtime, the SDK in Node and a browser; and
-/// random requests of every route.
-const LONG: [&str; 2] = ["tests/e2e/chaos.test.mjs", "tests/e2e/interface.test.mjs"];
+/// Whole turns over bad lines, with the real runtime, the SDK in Node and a browser; random
+/// requests of every route; and all hostile texts in every place.
+const LONG: [&str; 3] =
+    ["tests/e2e/chaos.test.mjs", "tests/e2e/interface.test.mjs", "tests/browser/hostile.test.mjs"];
 
 /// How long one of its tests may take.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
