@@ -299,10 +299,12 @@ pub struct ChatMessage {
     pub citations: Vec<Citation>,
     /// What it stands for; its content is the summary then.
     pub widget: Option<Widget>,
+    /// What the person attached: `[{ id, name, type, size }]`, as it was read.
+    pub files: Option<Value>,
 }
 
 impl ChatMessage {
-    /// `{ id, role, content, createdAt?, status?, citations?, widget? }`.
+    /// `{ id, role, content, createdAt?, status?, citations?, widget?, files? }`.
     pub fn to_json(&self) -> Value {
         let mut o = crate::object! {
             "id": &self.id, "role": self.role.as_str(), "content": &self.content,
@@ -313,6 +315,7 @@ impl ChatMessage {
             o.insert("citations", Citation::list(&self.citations));
         }
         o.insert_some("widget", self.widget.as_ref().map(Widget::to_json));
+        o.insert_some("files", self.files.clone());
         Value::Object(o)
     }
 
@@ -327,6 +330,7 @@ impl ChatMessage {
             status: o.str("status").and_then(MessageStatus::parse),
             citations: Citation::read_list(o.get("citations")),
             widget: o.get("widget").and_then(Widget::from_json),
+            files: o.get("files").cloned(),
         })
     }
 }
@@ -484,6 +488,7 @@ mod tests {
             status: Some(MessageStatus::Stopped),
             citations: vec![Citation { marker: "[1]".into(), title: "T".into(), url: None }],
             widget: None,
+            files: None,
         }
     }
 

@@ -193,9 +193,14 @@ fn whatever_is_stored_takes_the_next_message() {
             n += 1;
             format!("fresh{n}")
         });
-        let mut turn =
-            Turn::start(input, Agent::default(), conversation, Ports { ids, patterns: Box::new(Plain) }, 9)
-                .unwrap();
+        let mut turn = Turn::start(
+            input,
+            Agent::default(),
+            conversation,
+            Ports { ids, patterns: Box::new(Plain), files: Box::new(str::to_owned) },
+            9,
+        )
+        .unwrap();
         let request = std::iter::from_fn(|| turn.poll_output())
             .find_map(|output| if let Output::CallModel(request) = output { Some(request) } else { None });
         let request = request.unwrap_or_else(|| panic!("no model call, seed {seed}"));

@@ -76,6 +76,7 @@ impl Transcript {
             status: None,
             citations: Vec::new(),
             widget: None,
+            files: None,
         });
     }
 

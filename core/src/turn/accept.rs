@@ -14,7 +14,7 @@ use crate::{Millis, NextId};
 use super::conversation::{cancelled, open_calls};
 use super::results::{INTERRUPTED, Told};
 use super::toolset::{Owner, Toolset};
-use super::{Conversation, Effect, Refusal, StoredCall, StoredMessage, StoredRole};
+use super::{Conversation, Effect, Refusal, StoredCall, StoredFile, StoredMessage, StoredRole};
 
 /// Characters of an id.
 const MAX_ID: usize = 200;
@@ -53,9 +53,13 @@ pub(super) fn accept(
     let broken = conversation.broken;
     let mut stored = conversation.messages;
     let unknown = stored.is_empty();
-    let truncate = truncate(input, &mut stored)?;
-    let mut reader =
-        Reader { input, tools, ids, now, own, broken, used: stored.iter().map(|m| m.id.clone()).collect() };
+    let replaced = truncate(input, &mut stored)?;
+    // What replaces a message keeps its files, unless it says itself which it has.
+    let kept = replaced.as_ref().filter(|_| matches!(input.mindset("uploads"), None | Some(Value::Null)));
+    let files = kept.map_or(conversation.files, |m| m.files.clone());
+    let truncate = replaced.map(|m| m.id);
+    let used = stored.iter().map(|m| m.id.clone()).collect();
+    let mut reader = Reader { input, tools, ids, now, own, broken, used, files };
     let users = reader.users(unknown)?;
     let open = open_calls(&stored);
     let mut new = reader.answers(&open)?;
@@ -98,7 +102,10 @@ fn held_elsewhere() -> Refusal {
 
 /// Drops what `replaceFrom` names. A message that never reached the store needs
 /// no dropping, so an unknown id is no mistake.
-fn truncate(input: &RunAgentInput, stored: &mut Vec<StoredMessage>) -> Result<Option<String>, Refusal> {
+fn truncate(
+    input: &RunAgentInput,
+    stored: &mut Vec<StoredMessage>,
+) -> Result<Option<StoredMessage>, Refusal> {
     let from = match input.mindset("replaceFrom") {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(id)) => id,
@@ -115,8 +122,9 @@ fn truncate(input: &RunAgentInput, stored: &mut Vec<StoredMessage>) -> Result<Op
             "forwardedProps.mindset.replaceFrom: \"{from}\" is no user message. Name the user message to replace."
         )));
     }
+    let replaced = stored.get(at).cloned();
     stored.truncate(at);
-    Ok(Some(from.clone()))
+    Ok(replaced)
 }
 
 struct Reader<'a> {
@@ -130,6 +138,8 @@ struct Reader<'a> {
     broken: bool,
     /// Message ids of the conversation.
     used: BTreeSet<String>,
+    /// What comes with the last user message.
+    files: Vec<StoredFile>,
 }
 
 impl Reader<'_> {
@@ -144,13 +154,14 @@ impl Reader<'_> {
         if self.used.contains(&message.id) {
             return Ok(Vec::new());
         }
-        let mut taken = self.user(last, message)?;
+        let files = std::mem::take(&mut self.files);
+        let mut taken = self.user(last, message, files)?;
         taken.silent = input.mindset("inputType").and_then(Value::as_str) == Some("PSEUDO_HUMAN");
         let mut users = Vec::new();
         if unknown {
             for (at, message) in input.messages.iter().enumerate().take(last).filter(of_user) {
                 if !self.used.contains(&message.id) {
-                    users.push(self.user(at, message)?);
+                    users.push(self.user(at, message, Vec::new())?);
                 }
             }
         }
@@ -158,7 +169,12 @@ impl Reader<'_> {
         Ok(users)
     }
 
-    fn user(&mut self, at: usize, message: &Message) -> Result<StoredMessage, Refusal> {
+    fn user(
+        &mut self,
+        at: usize,
+        message: &Message,
+        files: Vec<StoredFile>,
+    ) -> Result<StoredMessage, Refusal> {
         check_id(&format!("messages[{at}].id"), &message.id)?;
         let text = text(at, message)?;
         let size = text.chars().count();
@@ -168,11 +184,12 @@ impl Reader<'_> {
             );
             return Err(ErrorInfo::new(ErrorCode::TooLarge, problem));
         }
-        if text.trim().is_empty() {
+        if text.trim().is_empty() && files.is_empty() {
             return Err(invalid(format!("messages[{at}]: the message has no text. Send some.")));
         }
         self.used.insert(message.id.clone());
-        Ok(StoredMessage::new(&message.id, &self.input.run_id, StoredRole::User, text, self.now))
+        let stored = StoredMessage::new(&message.id, &self.input.run_id, StoredRole::User, text, self.now);
+        Ok(StoredMessage { files, ..stored })
     }
 
     /// Results of open calls; of two for one call the first counts.
@@ -264,8 +281,8 @@ fn text(at: usize, message: &Message) -> Result<String, Refusal> {
             if kind != "text" {
                 let kind: String = kind.chars().take(40).collect();
                 return Err(invalid(format!(
-                    "messages[{at}].content[{i}] is of type \"{kind}\". Only text is taken so far, files come \
-                     with a later version. Send text parts."
+                    "messages[{at}].content[{i}] is of type \"{kind}\". Only text is taken here. Upload files and \
+                     name their ids in forwardedProps.mindset.uploads."
                 )));
             }
         }

@@ -6,7 +6,7 @@ use crate::event::{Citation, MessageStatus, ToolSource, Widget};
 use crate::json::Object;
 use crate::{Millis, NextId};
 
-use super::ModelUsage;
+use super::{ModelUsage, StoredFile};
 
 /// What stands for the result of a call that never got one.
 pub(super) const CANCELLED: &str = "cancelled by the user";
@@ -28,6 +28,9 @@ pub struct Conversation {
     /// the turn has only the rest of its deadline left; what people and pages take between
     /// two runs does not count.
     pub used: Millis,
+    /// The files that come with the run's new message, in the order in which its input names
+    /// them.
+    pub files: Vec<StoredFile>,
 }
 
 impl Conversation {
@@ -104,6 +107,8 @@ pub struct StoredMessage {
     /// What a tool showed; such an assistant message has the summary as its content, and no
     /// model sees it.
     pub widget: Option<Widget>,
+    /// Of a user message: what the person attached.
+    pub files: Vec<StoredFile>,
     /// When it was stored.
     pub created_at: Millis,
 }
@@ -142,6 +147,7 @@ impl StoredMessage {
             effect: None,
             usage: None,
             widget: None,
+            files: Vec::new(),
             created_at,
         }
     }

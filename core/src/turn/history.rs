@@ -8,6 +8,7 @@ use crate::event::MessageStatus;
 use crate::result;
 
 use super::conversation::CANCELLED;
+use super::files;
 use super::names::legal_name;
 use super::results::SILENT_FAILURE;
 use super::{ModelCall, ModelMessage, StoredCall, StoredMessage, StoredRole, arguments};
@@ -77,9 +78,10 @@ pub(super) fn model_messages(stored: &[StoredMessage], earlier: Earlier) -> Vec<
         let earlier = if at < turn { earlier } else { Earlier::Whole };
         match message.role {
             _ if earlier == Earlier::None => {}
-            StoredRole::User if message.content.trim().is_empty() => {}
+            StoredRole::User if message.content.trim().is_empty() && message.files.is_empty() => {}
             StoredRole::User => {
-                out.push(ModelMessage::User(result::cut(&message.content, earlier.text())));
+                let text = result::cut(&message.content, earlier.text());
+                out.push(ModelMessage::User(files::told(&text, &message.files)));
             }
             StoredRole::Assistant if message.widget.is_some() => {}
             StoredRole::Assistant => {

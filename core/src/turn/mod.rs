@@ -14,6 +14,7 @@ mod calls;
 mod citations;
 mod conversation;
 mod ending;
+mod files;
 mod heard;
 mod history;
 mod model;
@@ -29,6 +30,7 @@ mod toolset;
 
 pub use bounds::{Bounds, Spend};
 pub use conversation::{Conversation, Effect, StoredCall, StoredMessage, StoredRole};
+pub use files::{FileLinks, MAX_FILES, StoredFile};
 pub use model::{ModelCall, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelTool, ModelUsage};
 pub use recover::{Recovery, recover};
 pub use tool::{ServerTool, Source, ToolOutcome, ToolRequest};
@@ -60,6 +62,8 @@ pub struct Ports {
     pub ids: Box<dyn NextId + Send>,
     /// Regular expressions for schemas.
     pub patterns: Box<dyn Pattern + Send>,
+    /// Addresses of uploaded files.
+    pub files: Box<dyn FileLinks + Send>,
 }
 
 impl std::fmt::Debug for Ports {

@@ -20,8 +20,8 @@ use super::history::Earlier;
 use super::step::Step;
 use super::toolset::{self, Toolset};
 use super::{
-    Agent, Conversation, Input, ModelEvent, ModelRequest, ModelTool, ModelUsage, Output, Refusal, RunState,
-    StoredMessage, StoredRole, bounds, ending, history, prompt,
+    Agent, Conversation, FileLinks, Input, ModelEvent, ModelRequest, ModelTool, ModelUsage, Output, Refusal,
+    RunState, StoredMessage, StoredRole, bounds, ending, history, prompt,
 };
 
 /// Everything of a run.
@@ -44,6 +44,7 @@ pub(super) struct Run {
     call_ids: CallIds,
     pub(super) ids: Box<dyn NextId + Send>,
     pub(super) patterns: Box<dyn Pattern + Send>,
+    pub(super) files: Box<dyn FileLinks + Send>,
     deadline: Millis,
     usage: Option<ModelUsage>,
     pub(super) state: State,
@@ -68,7 +69,7 @@ impl Run {
         ports: Ports,
         now: Millis,
     ) -> Result<Run, Refusal> {
-        let Ports { mut ids, patterns } = ports;
+        let Ports { mut ids, patterns, files } = ports;
         prompt::check_context(&input.context)?;
         let passthrough = toolset::passthrough(input.mindset("passthroughParams"))?;
         let mut agent = agent;
@@ -94,6 +95,7 @@ impl Run {
             messages: stored,
             ids,
             patterns,
+            files,
             usage: None,
             state: State::Over,
             outputs: VecDeque::new(),

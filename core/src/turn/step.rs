@@ -9,6 +9,7 @@ use crate::passthrough::{CheckedArgs, FullArgs};
 use super::answer::Answer;
 use super::calls::Call;
 use super::conversation::CANCELLED;
+use super::files;
 use super::results::{self, Told};
 use super::running::{Run, State};
 use super::toolset::Owner;
@@ -108,8 +109,11 @@ impl Run {
         let Some(seen) = self.offered.iter().find(|offered| offered.name == call.name) else {
             return Fate::Refused(self.tools.no_such_tool(&call.name));
         };
-        let full = CheckedArgs::read(&call.arguments, &seen.parameters, &*self.patterns)
-            .and_then(|checked| self.tools.inject(checked, tool, &self.passthrough));
+        let full =
+            CheckedArgs::read(&call.arguments, &seen.parameters, &*self.patterns).and_then(|checked| {
+                let files = files::for_tool(tool, &self.messages, &*self.files);
+                self.tools.inject(checked, tool, &self.passthrough, files.as_ref())
+            });
         full.map_or_else(Fate::Refused, |arguments| Fate::Run(tool.clone(), arguments))
     }
 

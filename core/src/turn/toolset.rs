@@ -8,6 +8,7 @@ use crate::limits::TOOLS;
 use crate::passthrough::{CheckedArgs, FullArgs, Passthrough, ToolName, VisibleSchema, declared_names};
 use crate::schema::{Matcher, Pattern, Schema};
 
+use super::files;
 use super::names::model_names;
 use super::{ModelTool, Refusal, ServerTool, page_tools};
 
@@ -96,15 +97,24 @@ impl Toolset {
         }
     }
 
-    /// Puts what the page supplies into a call of `tool`.
+    /// Whether the tool declares the parameter.
+    pub(super) fn takes(tool: &ServerTool, parameter: &str) -> bool {
+        declared_names(&tool.declared()).iter().any(|name| name == parameter)
+    }
+
+    /// Puts what the page supplies, and the addresses of uploaded files, into a call of `tool`.
     pub(super) fn inject(
         &self,
         arguments: CheckedArgs,
         tool: &ServerTool,
         passthrough: &Passthrough,
+        files: Option<&Value>,
     ) -> Result<FullArgs, String> {
         let known = self.key_names();
-        arguments.inject(&tool.declared(), |name| passthrough.value(tool.key_name(), &known, name))
+        arguments.inject(&tool.declared(), |name| {
+            let own = files.filter(|_| name == files::PARAMETER);
+            own.or_else(|| passthrough.value(tool.key_name(), &known, name))
+        })
     }
 
     /// What the model is told of a name that is nobody's; its own text is cut, for it

@@ -113,7 +113,13 @@ impl Bench {
     pub fn on(input: RunAgentInput, agent: Agent, conversation: Conversation) -> Result<Bench, Refusal> {
         let ids = ids(&format!("{}-", input.run_id));
         let stored = conversation.messages.clone();
-        let turn = Turn::start(input, agent, conversation, Ports { ids, patterns: Box::new(Plain) }, 1_000)?;
+        let turn = Turn::start(
+            input,
+            agent,
+            conversation,
+            Ports { ids, patterns: Box::new(Plain), files: Box::new(str::to_owned) },
+            1_000,
+        )?;
         let mut bench = Bench {
             turn,
             now: 1_000,

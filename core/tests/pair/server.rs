@@ -310,7 +310,7 @@ impl Server {
             input,
             self.agent.clone(),
             conversation,
-            Ports { ids, patterns: Box::new(Plain) },
+            Ports { ids, patterns: Box::new(Plain), files: Box::new(str::to_owned) },
             now,
         )?;
         let run = Run::new(turn, thread.clone(), body, self.streams.len());

@@ -6,7 +6,7 @@ use mindset_core::json::{Object, Value, parse};
 use mindset_core::object;
 use mindset_core::passthrough::Passthrough;
 use mindset_core::session::FetchRequest;
-use mindset_core::turn::{Conversation, Input, StoredMessage, StoredRole};
+use mindset_core::turn::{Conversation, Input, StoredFile, StoredMessage, StoredRole};
 use mindset_core::widget::{last_answer, read_action};
 
 use super::super::Effect;
@@ -168,6 +168,7 @@ fn shown(message: &StoredMessage, told: &[Value]) -> Option<Value> {
         status: message.status,
         citations: message.citations.clone(),
         widget: message.widget.clone().map(|w| Widget { answer: last_answer(&message.id, told), ..w }),
+        files: StoredFile::list(&message.files),
     };
     let mut shown = shown.to_json();
     if let Value::Object(shown) = &mut shown {
