@@ -21,6 +21,7 @@ use crate::run::Runs;
 use crate::serve::{self, Patience};
 use crate::store::{OpenError, Store};
 use crate::tools::Tools;
+use crate::uploads::{Links, Uploads};
 
 /// How long runs may take to end when the server goes down.
 const RUNS_PATIENCE: Duration = Duration::from_secs(3);
@@ -39,6 +40,7 @@ struct Inner {
     tokens: Tokens,
     models: Models,
     runs: Arc<Runs>,
+    uploads: Arc<Uploads>,
     limits: Limits,
     stopping: AtomicBool,
     assets: Assets,
@@ -60,12 +62,16 @@ impl App {
         let tokens = Tokens::new(&secret, config.server.token_lifetime);
         tokens.remember(store.signed_out(clock::now().saturating_sub(MAX_LIFETIME)).await.map_err(broken)?);
         let tools = Arc::new(Tools::new(Knowledge::open(store.clone(), &config).await?, &config));
-        let runs = Arc::new(Runs::new(store.clone(), tools, &config));
+        let links = Arc::new(Links::new(&secret, config.uploads.link_lifetime));
+        let uploads = Uploads::open(&config.uploads, store.clone(), Arc::clone(&links)).await;
+        let uploads = Arc::new(uploads.map_err(OpenError)?);
+        let runs = Arc::new(Runs::new(store.clone(), tools, links, &config));
         runs.recover().await.map_err(|e| OpenError(format!("The database failed: {e}.")))?;
         Ok(App(Arc::new(Inner {
             tokens,
             models: Models::new(&config, env),
             runs,
+            uploads,
             limits: Limits::new(&config.server),
             stopping: AtomicBool::new(false),
             assets: Assets::new(config.server.assets.clone()),
@@ -86,6 +92,8 @@ impl App {
         let runs = Arc::clone(&self.0.runs);
         let (log_keep, run_keep) = (self.0.config.server.log_keep, self.0.config.server.run_keep);
         let sweeping = tokio::spawn(Arc::clone(&runs).sweep(log_keep, run_keep));
+        let deleting = tokio::spawn(Arc::clone(&self.0.uploads).sweep());
+        self.0.uploads.links().begin_with(self.public_url(&listener)?);
         let app = self.clone();
         let stopped = async move {
             stop.await;
@@ -98,11 +106,27 @@ impl App {
         };
         let closing = serve::until(stopped, listener, service, patience).await;
         sweeping.abort();
+        deleting.abort();
         // Whoever still reads after this is cut off with the process.
         let _ = tokio::time::timeout(CONNECTIONS_PATIENCE, closing.shutdown()).await;
         let _ = tokio::time::timeout(CONNECTIONS_PATIENCE, trace::flush()).await;
         self.0.store.close().await;
         Ok(())
+    }
+
+    /// Where links to this server begin.
+    fn public_url(&self, listener: &TcpListener) -> std::io::Result<String> {
+        if let Some(url) = &self.0.config.server.public_url {
+            return Ok(url.clone());
+        }
+        let mut address = listener.local_addr()?;
+        // Nobody can connect to "every address".
+        if address.ip().is_unspecified() {
+            let loopback =
+                if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() };
+            address.set_ip(loopback);
+        }
+        Ok(format!("http://{address}"))
     }
 
     /// The configuration.
@@ -128,6 +152,11 @@ impl App {
     /// The live runs.
     pub(crate) fn runs(&self) -> &Arc<Runs> {
         &self.0.runs
+    }
+
+    /// The files of people.
+    pub(crate) fn uploads(&self) -> &Uploads {
+        &self.0.uploads
     }
 
     /// How often may be asked.

@@ -26,6 +26,7 @@ mod run;
 mod serve;
 mod store;
 mod tools;
+mod uploads;
 
 pub use app::App;
 pub use model::DISCLOSURE;

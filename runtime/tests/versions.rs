@@ -54,6 +54,24 @@ const VERSION_2: &[&str] = &[
         NULL, 1, '[{\"marker\":\"1\",\"title\":\"Handbook\"}]')",
 ];
 
+/// What version 3 added that later ones touch.
+const VERSION_3: &[&str] = &[
+    "ALTER TABLE users ADD COLUMN tokens_from INTEGER",
+    "ALTER TABLE messages ADD COLUMN effect TEXT",
+    "ALTER TABLE messages ADD COLUMN usage TEXT",
+    "ALTER TABLE messages ADD COLUMN widget TEXT",
+    "DROP TABLE runs",
+    "CREATE TABLE runs (
+        key INTEGER PRIMARY KEY, app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
+        conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+        turn_id TEXT NOT NULL, body_hash TEXT NOT NULL, client_id TEXT, state TEXT NOT NULL,
+        created_at INTEGER NOT NULL, ended_at INTEGER, terminal TEXT, logged INTEGER NOT NULL,
+        UNIQUE (app, user, id))",
+    "INSERT INTO runs VALUES (1, 'demo', 'u1', 'r0', 2, 'r0', 'h', NULL, 'finished', 1, 2, NULL, 0)",
+    "UPDATE messages SET widget = '{\"kind\":\"card\",\"doc\":{},\"summary\":\"see\"}' WHERE id = 'm9'",
+    "UPDATE meta SET value = '3' WHERE key = 'version'",
+];
+
 async fn write(folder: &Folder, statements: &[&str]) -> std::path::PathBuf {
     let path = folder.path("old.db");
     let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
@@ -118,6 +136,23 @@ async fn a_file_of_version_2_keeps_everything() {
             .unwrap();
     let run = |id: &str, state: &str| (id.to_owned(), id.to_owned(), state.to_owned(), Some(1));
     assert_eq!(runs, [run("r0", "finished"), run("r1", "waiting")]);
+}
+
+#[tokio::test]
+async fn a_file_of_version_3_keeps_everything() {
+    let folder = Folder::new();
+    let path = write(&folder, &[VERSION_1, VERSION_2, VERSION_3].concat()).await;
+    for round in 0..2 {
+        let server = Server::at(&path, CONFIG, &[]).await;
+        let ada = server.user("ada").await;
+        let conversation = server.conversation(&ada, "t1").await.body;
+        let messages = conversation.get("messages").and_then(Value::as_array).unwrap();
+        assert_eq!(messages[0].get("widget").and_then(|w| w.str("kind")), Some("card"), "{conversation}");
+        assert_eq!((messages[1].str("content"), messages[1].get("files")), (Some("go"), None));
+        let id = format!("new-{round}");
+        assert_eq!(kind(last(&server.finish(&ada, &id, &id, "hello").await)), "RUN_FINISHED");
+        server.stop().await;
+    }
 }
 
 #[tokio::test]

@@ -46,6 +46,7 @@ ${['quick', 'slow'].map((model) => `
 uid = "${model}"
 model = "${model}"
 anonymous = true
+uploads = true
 `).join('')}`).join('')}`;
 
 let runtime;
@@ -68,10 +69,11 @@ const security = (operation) => Object.keys((operation.security ?? document.secu
 
 /** Sends what a row says; `headers` are the caller's credentials. */
 async function send(row, headers, origin = runtime.origin) {
+  const json = row.body !== undefined && !(row.body instanceof FormData);
   const answer = await fetch(origin + row.path, {
     method: row.method,
-    headers: { ...(row.body !== undefined && { 'content-type': 'application/json' }), ...headers },
-    body: row.body === undefined ? undefined : JSON.stringify(row.body),
+    headers: { ...(json && { 'content-type': 'application/json' }), ...headers },
+    body: json ? JSON.stringify(row.body) : row.body,
   });
   return { status: answer.status, headers: answer.headers, text: await answer.text() };
 }
@@ -85,14 +87,23 @@ async function backend(app, path, body) {
 const bearer = (token) => ({ authorization: `Bearer ${token}` });
 
 /** Ids of things: those that a user has, or some that nobody has. */
-const ids = (session) => ({
+const ids = (session, upload) => ({
+  upload: upload ?? randomUUID(),
   conversation: `c-${randomUUID()}`, run: `r-${randomUUID()}`, live: `r-${randomUUID()}`, session: session ?? randomUUID(),
 });
 
-const run = (threadId, runId, text = 'hello') => ({
-  threadId, runId, state: {}, tools: [], context: [], forwardedProps: {},
+const run = (threadId, runId, text = 'hello', uploads = undefined) => ({
+  threadId, runId, state: {}, tools: [], context: [], forwardedProps: uploads ? { mindset: { uploads } } : {},
   messages: [{ id: `m-${runId}`, role: 'user', content: text }],
 });
+
+/** A form with a small picture. */
+function picture() {
+  const form = new FormData();
+  const bytes = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+  form.append('file', new Blob([bytes], { type: 'image/png' }), 'a.png');
+  return form;
+}
 
 /** What a route is asked about things with these ids; `app` is the caller's. */
 const ROWS = {
@@ -118,6 +129,7 @@ const ROWS = {
     { path: `/v1/agents/quick::${of.session}/runs`, body: run('t', 'r') },
     { path: '/v1/agents/quick/runs', body: run(of.conversation, of.run) },
     { path: '/v1/agents/quick/runs', body: run(of.conversation, of.live) },
+    { path: '/v1/agents/quick/runs', body: run('t2', 'r2', 'look', [of.upload]) },
   ],
   'POST /v1/runs/{runId}/cancel': (of) => [{ path: `/v1/runs/${of.run}/cancel` }, { path: `/v1/runs/${of.live}/cancel` }],
   'PUT /v1/runs/{runId}/passthrough-params': (of) => ({
@@ -129,6 +141,10 @@ const ROWS = {
   'GET /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}` }),
   'PATCH /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}`, body: { title: 'mine now' } }),
   'DELETE /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}` }),
+  'GET /v1/uploads': () => ({ path: '/v1/uploads?agentUid=quick' }),
+  'POST /v1/uploads': () => ({ path: '/v1/uploads', body: picture() }),
+  'GET /v1/uploads/{id}': (of) => ({ path: `/v1/uploads/${of.upload}` }),
+  'DELETE /v1/uploads/{id}': (of) => ({ path: `/v1/uploads/${of.upload}` }),
   'GET /v1/dev/conversations/{id}': (of) => ({ path: `/v1/dev/conversations/${of.conversation}` }),
   'POST /v1/signout': () => ({ path: '/v1/signout' }),
 };
@@ -155,7 +171,8 @@ test('the document has a row for every route, and every row a route', () => {
 test("what is another user's answers exactly like what is not there", async () => {
   const { authToken: ada } = await backend('shop', 'sdkusers/auth', { externalId: 'ada' });
   const { uid } = await backend('shop', 'agentsessions', { agentUid: 'quick', externalUserId: 'ada', tags: ['hers'] });
-  const hers = ids(uid);
+  const { text: uploaded } = await send({ method: 'POST', path: '/v1/uploads', body: picture() }, bearer(ada));
+  const hers = ids(uid, JSON.parse(uploaded).uploadId);
   await send({ method: 'POST', path: '/v1/agents/quick/runs', body: run(hers.conversation, hers.run, 'My secret is 4711.') }, bearer(ada));
   const live = new AbortController();
   const [slow] = [`c-${randomUUID()}`];
@@ -201,6 +218,8 @@ test("what is another user's answers exactly like what is not there", async () =
     assert.deepEqual(await look(), earlier, 'nothing of hers has changed');
     const session = await fetch(`${runtime.origin}/api/v1/appuid/shop/agentsessions/${uid}`, { headers: { 'x-api-key': KEYS.shop } });
     assert.equal(session.status, 200, 'her session is there');
+    const file = await send({ method: 'DELETE', path: `/v1/uploads/${hers.upload}` }, bearer(ada));
+    assert.equal(file.status, 204, 'her file is there');
     const cancelled = await send({ method: 'POST', path: `/v1/runs/${hers.live}/cancel` }, bearer(ada));
     assert.deepEqual([cancelled.status, cancelled.text], [200, '{"state":"cancelled"}'], 'her run ran all the time');
   } finally {

@@ -1,5 +1,6 @@
 // MCP servers nobody in this project wrote, each on a free loopback port.
 
+import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -102,6 +103,37 @@ export async function showing() {
   await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
   return {
     url: `http://127.0.0.1:${server.address().port}/mcp`,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => { server.close(resolve); });
+    },
+  };
+}
+
+/** A server whose tool `look` fetches the files of the person and says what it got. */
+export async function looking() {
+  const seen = [];
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'looking', version: '1.0.0' });
+    const inputSchema = z.object({ uploaded_file_urls: z.string().optional() });
+    server.registerTool('look', { description: 'Looks at files.', inputSchema }, async ({ uploaded_file_urls: urls }) => {
+      const found = [];
+      for (const url of JSON.parse(urls ?? '[]')) {
+        seen.push(url);
+        const answer = await fetch(url);
+        const hash = createHash('sha256').update(Buffer.from(await answer.arrayBuffer())).digest('hex');
+        found.push({ status: answer.status, type: answer.headers.get('content-type'), hash });
+      }
+      return { content: [{ type: 'text', text: JSON.stringify(found) }] };
+    });
+    return server;
+  });
+  const server = createServer(toNodeHandler(handler));
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  return {
+    url: `http://127.0.0.1:${server.address().port}/mcp`,
+    /** Every address that it was given. */
+    seen,
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => { server.close(resolve); });

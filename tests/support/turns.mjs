@@ -28,7 +28,7 @@ export async function callingModel(plan = listed) {
  * One turn of the agent that calls `[[name, arguments], …]`; gives the results in the order
  * of the calls, and all events.
  */
-export async function turnOf(runtime, token, agent, calls, { passthroughParams } = {}) {
+export async function turnOf(runtime, token, agent, calls, { passthroughParams, uploads } = {}) {
   const client = new HttpAgent({
     url: `${runtime.origin}/v1/agents/${agent}/runs`,
     threadId: randomUUID(),
@@ -36,9 +36,9 @@ export async function turnOf(runtime, token, agent, calls, { passthroughParams }
   });
   client.addMessage({ id: randomUUID(), role: 'user', content: JSON.stringify(calls) });
   const events = [];
-  const forwardedProps = passthroughParams && { mindset: { passthroughParams } };
+  const forwardedProps = (passthroughParams || uploads) && { mindset: { passthroughParams, uploads } };
   await client.runAgent({ runId: randomUUID(), forwardedProps }, { onEvent: ({ event }) => { events.push(event); } });
   const results = new Map(events.filter((e) => e.type === 'TOOL_CALL_RESULT').map((e) => [e.toolCallId, e]));
   const started = events.filter((e) => e.type === 'TOOL_CALL_START');
-  return { events, results: started.map((call) => results.get(call.toolCallId)?.content) };
+  return { events, conversation: client.threadId, results: started.map((call) => results.get(call.toolCallId)?.content) };
 }

@@ -13,6 +13,7 @@ mod operations;
 mod print;
 mod read;
 mod reader;
+mod uploads;
 mod value;
 
 pub use contexts::Context;
@@ -24,6 +25,7 @@ pub use network::Network;
 pub use operations::{LogFormat, OperationsListener, Telemetry};
 pub(crate) use read::default_base_url;
 pub use read::{Fault, load, load_text};
+pub use uploads::{Place, S3, Uploads};
 pub use value::{Origin, Secret};
 
 use std::net::SocketAddr;
@@ -39,6 +41,8 @@ pub struct Config {
     pub server: Server,
     /// The models that agents can name.
     pub models: Vec<ModelConfig>,
+    /// Where the files of people go.
+    pub uploads: Uploads,
     /// Where traces go, if anywhere.
     pub telemetry: Option<Telemetry>,
     /// The applications.
@@ -53,6 +57,8 @@ pub struct Config {
 pub struct Server {
     /// Address and port to listen on.
     pub listen: SocketAddr,
+    /// Where links to this server begin; absent: at the address it listens on.
+    pub public_url: Option<String>,
     /// The SQLite file; made if missing.
     pub database: PathBuf,
     /// What tokens are signed with; absent: made once and kept in the database.
@@ -185,6 +191,8 @@ pub struct Agent {
     pub contexts: Vec<String>,
     /// The uids of the MCP servers whose tools it has.
     pub mcp_servers: Vec<String>,
+    /// Whether people may attach files.
+    pub uploads: bool,
     /// Limits of a turn.
     pub bounds: Bounds,
 }

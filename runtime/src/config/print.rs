@@ -2,15 +2,16 @@
 
 use toml::{Table, Value};
 
-use super::mcp;
 use super::value::print_duration;
 use super::{
     Agent, App, Config, Context, LogFormat, ModelConfig, OperationsListener, Provider, Secret, Server,
 };
+use super::{mcp, uploads};
 
 pub(super) fn to_toml(config: &Config) -> String {
     let mut root = Table::new();
     root.insert("server".into(), Value::Table(server(&config.server)));
+    root.insert("uploads".into(), Value::Table(uploads::print(&config.uploads)));
     if let Some(telemetry) = &config.telemetry {
         let mut t = Table::new();
         put(&mut t, "otlp_endpoint", masked(&telemetry.otlp_endpoint));
@@ -30,6 +31,9 @@ pub(super) fn to_toml(config: &Config) -> String {
 fn server(s: &Server) -> Table {
     let mut t = Table::new();
     put(&mut t, "listen", s.listen.to_string());
+    if let Some(url) = &s.public_url {
+        put(&mut t, "public_url", url.as_str());
+    }
     put(&mut t, "database", s.database.display().to_string());
     let secret =
         s.token_secret.as_ref().map_or("(made once, kept in the database)".into(), Secret::to_string);
@@ -124,6 +128,7 @@ fn agent(a: &Agent) -> Table {
     if !a.mcp_servers.is_empty() {
         t.insert("mcp_servers".into(), texts(a.mcp_servers.iter().cloned()));
     }
+    t.insert("uploads".into(), Value::Boolean(a.uploads));
     t.insert("bounds".into(), Value::Table(super::bounds::print(&a.bounds)));
     t
 }

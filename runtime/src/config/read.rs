@@ -75,6 +75,7 @@ fn syntax_fault(file: &str, text: &str, error: &toml::de::Error) -> Fault {
 /// The keys of `[server]`.
 const SERVER: &[&str] = &[
     "listen",
+    "public_url",
     "database",
     "token_secret",
     "token_lifetime",
@@ -97,9 +98,11 @@ const SERVER: &[&str] = &[
 impl<'a> Reader<'a> {
     fn config(&mut self, tree: &'a Table) -> Config {
         let root = Node { table: tree, path: String::new() };
-        self.known(&root, &["server", "telemetry", "models", "apps"]);
+        self.known(&root, &["server", "uploads", "telemetry", "models", "apps"]);
         let (server, models) = (self.table(&root, "server"), self.table(&root, "models"));
         let server = self.server(&server);
+        let uploads = self.table(&root, "uploads");
+        let uploads = self.uploads(&uploads, &server.database);
         let telemetry = self.table(&root, "telemetry");
         let telemetry = self.telemetry(&telemetry);
         let models = self.models(&models);
@@ -109,7 +112,7 @@ impl<'a> Reader<'a> {
             self.fault("apps", "no app is defined", "add an [[apps]] table with a uid and an agent");
         }
         self.unique("apps", apps.iter().map(|a| a.uid.as_str()));
-        Config { server, telemetry, models, apps, dev: false }
+        Config { server, uploads, telemetry, models, apps, dev: false }
     }
 
     fn server(&mut self, node: &Node<'_>) -> Server {
@@ -122,6 +125,7 @@ impl<'a> Reader<'a> {
         });
         let server = Server {
             listen,
+            public_url: self.public_url(node),
             database: self.text(node, "database").unwrap_or_else(|| "mindset.db".into()).into(),
             token_secret: self.secret(node, "token_secret"),
             token_lifetime: self.duration(node, "token_lifetime", hour),
@@ -263,7 +267,17 @@ impl<'a> Reader<'a> {
     ) -> Agent {
         self.known(
             node,
-            &["uid", "name", "instructions", "model", "anonymous", "contexts", "mcp_servers", "bounds"],
+            &[
+                "uid",
+                "name",
+                "instructions",
+                "model",
+                "anonymous",
+                "contexts",
+                "mcp_servers",
+                "uploads",
+                "bounds",
+            ],
         );
         let uid = self.uid(node);
         let model = self.text(node, "model").unwrap_or_else(|| "auto".into());
@@ -279,6 +293,7 @@ impl<'a> Reader<'a> {
             anonymous: self.boolean(node, "anonymous").unwrap_or(false),
             contexts: self.agent_contexts(node, contexts),
             mcp_servers: self.agent_mcp_servers(node, servers),
+            uploads: self.boolean(node, "uploads").unwrap_or(false),
             uid,
             model,
             bounds,

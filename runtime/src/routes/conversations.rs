@@ -10,7 +10,7 @@ use mindset_core::json::{self, Object, Value};
 use mindset_core::limits::TITLE;
 use mindset_core::object;
 use mindset_core::time::iso_8601;
-use mindset_core::turn::{Conversation, StoredCall, StoredMessage, StoredRole};
+use mindset_core::turn::{Conversation, StoredCall, StoredFile, StoredMessage, StoredRole};
 
 use super::{Segment, asked, body, json as answer_json, query};
 use crate::app::App;
@@ -119,6 +119,7 @@ pub(super) async fn delete(
     let user = app.tokens().bearer(&headers, clock::now())?;
     let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
     app.runs().delete(user, row.key).await?;
+    app.uploads().wake();
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -225,6 +226,7 @@ fn shown(message: &StoredMessage) -> Option<Value> {
         status: message.status,
         citations: message.citations.clone(),
         widget: message.widget.clone(),
+        files: StoredFile::list(&message.files),
     };
     let mut shown = shown.to_json();
     if let Value::Object(shown) = &mut shown {

@@ -7,12 +7,14 @@ mod body;
 mod conversations;
 mod dev;
 mod openapi;
+mod rest;
 mod runs;
 mod sdkusers;
 mod signout;
 mod surrogates;
 mod table;
 mod threads;
+mod uploads;
 mod watch;
 
 use axum::Router;
@@ -44,6 +46,7 @@ pub(crate) fn router(app: App) -> Router {
         .fallback(other)
         .layer(middleware::from_fn_with_state(app.clone(), cors::layer))
         .layer(middleware::from_fn_with_state(app.clone(), watch::layer))
+        .layer(middleware::map_request_with_state(app.clone(), rest::read))
         .with_state(app)
 }
 

@@ -3,7 +3,7 @@
 
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
-use super::{agentsessions, anonymous, conversations, dev, runs, sdkusers, signout, threads};
+use super::{agentsessions, anonymous, conversations, dev, runs, sdkusers, signout, threads, uploads};
 use crate::app::App;
 
 /// One method of one address.
@@ -42,5 +42,9 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/v1/conversations/{id}", || get(conversations::read)),
     route("PATCH", "/v1/conversations/{id}", || patch(conversations::rename)),
     route("DELETE", "/v1/conversations/{id}", || delete(conversations::delete)),
+    route("GET", "/v1/uploads", || get(uploads::limits)),
+    route("POST", "/v1/uploads", || post(uploads::create)),
+    route("GET", "/v1/uploads/{id}", || get(uploads::read)),
+    route("DELETE", "/v1/uploads/{id}", || delete(uploads::delete)),
     route("GET", "/v1/dev/conversations/{id}", || get(dev::read)),
 ];

@@ -3,6 +3,7 @@
 
 mod attach;
 mod delete;
+mod files;
 mod keep;
 mod log;
 mod reader;
@@ -37,6 +38,7 @@ use crate::model::Model;
 use crate::observe::RunWatch;
 use crate::store::{Entry, LostRun, Part, RunStatus, Store};
 use crate::tools::{Scope, Tools};
+use crate::uploads::Links;
 
 /// What can be said to a running run.
 #[derive(Debug)]
@@ -100,6 +102,7 @@ type RunKey = (String, String, String);
 pub(crate) struct Runs {
     store: Store,
     tools: Arc<Tools>,
+    links: Arc<Links>,
     recorder: Option<Recorder>,
     table: Mutex<Table>,
     /// Held from looking for a run until it stands in the table, so that one id
@@ -121,9 +124,16 @@ struct Table {
 
 impl Runs {
     /// No runs yet.
-    pub(crate) fn new(store: Store, tools: Arc<Tools>, config: &Config) -> Runs {
+    pub(crate) fn new(store: Store, tools: Arc<Tools>, links: Arc<Links>, config: &Config) -> Runs {
         let recorder = config.dev.then(Recorder::default);
-        Runs { store, tools, recorder, table: Mutex::default(), starting: tokio::sync::Mutex::default() }
+        Runs {
+            store,
+            tools,
+            links,
+            recorder,
+            table: Mutex::default(),
+            starting: tokio::sync::Mutex::default(),
+        }
     }
 
     /// What models and tools were told, with `--dev`.

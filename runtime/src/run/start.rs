@@ -141,7 +141,8 @@ impl Runs {
             self.check_free(row, &order)?;
             self.settle(row.key).await?;
         }
-        let conversation = self.stored(&thread, row.as_ref()).await?;
+        let mut conversation = self.stored(&thread, row.as_ref()).await?;
+        conversation.files = self.files(&order, row.as_ref()).await?;
         let agent = turn::Agent {
             instructions: order.agent.instructions,
             model: order.model.shown_name().to_owned(),
@@ -155,7 +156,9 @@ impl Runs {
         // A run that only brings results goes on with a turn that has said it already.
         let goes_on = order.input.messages.last().is_some_and(|m| m.role == Role::Tool);
         let warnings = if goes_on { Vec::new() } else { listed.warnings };
-        let ports = Ports { ids: Box::new(ids::uuid), patterns: Box::new(Patterns) };
+        let links = Arc::clone(&self.links);
+        let files = Box::new(move |id: &str| links.link(id, clock::now()));
+        let ports = Ports { ids: Box::new(ids::uuid), patterns: Box::new(Patterns), files };
         let turn = Turn::start(order.input, agent, conversation, ports, clock::now())?;
         let row = match row {
             Some(row) => row,
@@ -198,7 +201,7 @@ impl Runs {
         let open_client = waiting.and_then(|run| run.client);
         let messages = self.store.messages(row.key).await?;
         let used = self.store.turn_used(row.key).await?;
-        Ok(Conversation { id: id.to_owned(), messages, open_client, broken, used })
+        Ok(Conversation { id: id.to_owned(), messages, open_client, broken, used, files: Vec::new() })
     }
 
     /// The run with the order's id, if there is or was one.

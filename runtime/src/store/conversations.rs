@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, Sqlite, Transaction};
 
 use super::rows::{self, COLUMNS};
-use super::{Store, StoreResult, signed, unsigned};
+use super::{Store, StoreResult, signed, unsigned, uploads};
 use crate::auth::User;
 use crate::clock;
 
@@ -98,9 +98,9 @@ pub(super) async fn append(
     for message in messages {
         sqlx::query(
             "INSERT INTO messages (conversation, seq, id, run_id, role, content, silent, calls, call_id,
-                 status, provider_state, created_at, citations, effect, usage, widget)
+                 status, provider_state, created_at, citations, effect, usage, widget, files)
              SELECT ?1, 1 + coalesce(max(seq), 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-                 ?15
+                 ?15, ?16
              FROM messages WHERE conversation = ?1",
         )
         .bind(conversation)
@@ -118,10 +118,12 @@ pub(super) async fn append(
         .bind(rows::effect(message))
         .bind(rows::usage(message))
         .bind(rows::widget(message))
+        .bind(rows::files(message))
         .execute(&mut **tx)
         .await?;
+        uploads::attach(tx, conversation, &message.files).await?;
     }
-    let title = messages.iter().find(|m| m.role == StoredRole::User && !m.silent).map(|m| title(&m.content));
+    let title = messages.iter().find(|m| m.role == StoredRole::User && !m.silent).map(|m| title(said(m)));
     sqlx::query("UPDATE conversations SET updated_at = ?, title = coalesce(title, ?) WHERE key = ?")
         .bind(signed(clock::now()))
         .bind(title.filter(|t| !t.is_empty()))
@@ -131,12 +133,19 @@ pub(super) async fn append(
     Ok(())
 }
 
+/// What a message is called by: its text, or the first of its files.
+fn said(message: &StoredMessage) -> &str {
+    let first = message.files.first().map_or("", |file| file.name.as_str());
+    if message.content.trim().is_empty() { first } else { &message.content }
+}
+
 /// Drops the message `from` and all that follow it.
 pub(super) async fn truncate(
     tx: &mut Transaction<'_, Sqlite>,
     conversation: i64,
     from: &str,
 ) -> StoreResult<()> {
+    uploads::detach(tx, conversation, from).await?;
     sqlx::query(
         "DELETE FROM messages WHERE conversation = ?1 AND seq >=
          (SELECT seq FROM messages WHERE conversation = ?1 AND id = ?2)",

@@ -164,6 +164,7 @@ impl Store {
         for statement in [
             "DELETE FROM messages WHERE conversation = ?",
             "DELETE FROM events WHERE run IN (SELECT key FROM runs WHERE conversation = ?)",
+            "UPDATE uploads SET state = 'gone', conversation = NULL WHERE conversation = ?",
             "UPDATE runs SET body_hash = '', client_id = NULL, terminal = NULL, logged = 0 WHERE conversation = ?",
         ] {
             sqlx::query(statement).bind(conversation).execute(&mut *tx).await?;

@@ -15,6 +15,7 @@ mod rows;
 mod runs;
 mod schema;
 mod sessions;
+mod uploads;
 mod users;
 
 use std::fs::File;
@@ -36,6 +37,7 @@ pub(crate) use listing::{Cursor, Page};
 pub(crate) use log::{Entry, EventLog, Part};
 pub(crate) use runs::{LastRun, LostRun, NewRun, RunStatus};
 pub(crate) use sessions::AgentSession;
+pub(crate) use uploads::{Full, UploadRow};
 
 /// The database failed.
 pub(crate) type StoreError = sqlx::Error;

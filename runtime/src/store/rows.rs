@@ -3,7 +3,7 @@
 use mindset_core::event::{Citation, MessageStatus, ToolSource, Widget};
 use mindset_core::json::{self, Value};
 use mindset_core::object;
-use mindset_core::turn::{Effect, ModelUsage, StoredCall, StoredMessage, StoredRole};
+use mindset_core::turn::{Effect, ModelUsage, StoredCall, StoredFile, StoredMessage, StoredRole};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
@@ -12,7 +12,7 @@ use super::{StoreResult, unsigned, word};
 /// The columns that [`message`] reads.
 pub(super) const COLUMNS: &str =
     "id, run_id, role, content, silent, calls, call_id, status, provider_state, created_at, citations,
-     effect, usage, widget";
+     effect, usage, widget, files";
 
 pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
     let json_column = |name: &str| -> StoreResult<Option<Value>> {
@@ -40,6 +40,7 @@ pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
         effect: json_column("effect")?.and_then(|v| read_effect(&v)),
         usage: json_column("usage")?.map(|v| read_usage(&v)),
         widget: json_column("widget")?.and_then(|v| Widget::from_json(&v)),
+        files: json_column("files")?.map(|v| StoredFile::read_list(&v)).unwrap_or_default(),
         created_at: unsigned(row.try_get("created_at")?),
     })
 }
@@ -96,6 +97,10 @@ pub(super) fn usage(message: &StoredMessage) -> Option<String> {
 fn read_usage(value: &Value) -> ModelUsage {
     let number = |key| value.get(key).and_then(Value::as_u64).unwrap_or(0);
     ModelUsage { input: number("input"), output: number("output") }
+}
+
+pub(super) fn files(message: &StoredMessage) -> Option<String> {
+    StoredFile::list(&message.files).map(|list| list.to_string())
 }
 
 pub(super) fn widget(message: &StoredMessage) -> Option<String> {

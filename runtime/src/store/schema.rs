@@ -7,7 +7,7 @@ use sqlx::SqlitePool;
 use super::{OpenError, StoreResult, failed};
 
 /// The version of the tables below.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 const TABLES: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -23,6 +23,7 @@ const TABLES: &[&str] = &[
         seq INTEGER NOT NULL, id TEXT NOT NULL, run_id TEXT NOT NULL, role TEXT NOT NULL,
         content TEXT NOT NULL, silent INTEGER NOT NULL, calls TEXT, call_id TEXT, status TEXT,
         provider_state TEXT, created_at INTEGER NOT NULL, citations TEXT, effect TEXT, usage TEXT, widget TEXT,
+        files TEXT,
         PRIMARY KEY (conversation, seq), UNIQUE (conversation, id)) WITHOUT ROWID",
     RUNS,
     "CREATE INDEX IF NOT EXISTS runs_of_conversation ON runs (conversation)",
@@ -32,6 +33,15 @@ const TABLES: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS events (
         run INTEGER NOT NULL REFERENCES runs (key) ON DELETE CASCADE, seq INTEGER NOT NULL,
         event TEXT NOT NULL, PRIMARY KEY (run, seq)) WITHOUT ROWID",
+    // `state`: arriving, kept, or gone, which is kept until its bytes are deleted. `conversation` is
+    // empty before the file is sent.
+    "CREATE TABLE IF NOT EXISTS uploads (
+        id TEXT PRIMARY KEY, app TEXT NOT NULL, user TEXT NOT NULL,
+        conversation INTEGER REFERENCES conversations (key) ON DELETE SET NULL,
+        name TEXT NOT NULL, type TEXT NOT NULL, size INTEGER NOT NULL, state TEXT NOT NULL,
+        unused_since INTEGER, created_at INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS uploads_of_conversation ON uploads (conversation)",
+    "CREATE INDEX IF NOT EXISTS uploads_gone ON uploads (created_at) WHERE state = 'gone'",
     "CREATE TABLE IF NOT EXISTS agent_sessions (
         key INTEGER PRIMARY KEY, app TEXT NOT NULL, uid TEXT NOT NULL, agent TEXT NOT NULL,
         user TEXT NOT NULL REFERENCES users (id), tags TEXT NOT NULL, contexts TEXT, mcpservers TEXT,
@@ -75,6 +85,7 @@ const UPGRADES: &[&[&str]] = &[
          FROM runs_before ORDER BY created_at",
         "DROP TABLE runs_before",
     ],
+    &["ALTER TABLE messages ADD COLUMN files TEXT"],
 ];
 
 /// Brings the file to this version, all or nothing.

@@ -258,6 +258,10 @@ impl Request {
         Request(self.0.body(text.to_owned()))
     }
 
+    pub(crate) fn bytes(self, bytes: Vec<u8>) -> Request {
+        Request(self.0.body(bytes))
+    }
+
     pub(crate) async fn open(self) -> reqwest::Response {
         self.0.send().await.unwrap()
     }
