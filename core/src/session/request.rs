@@ -3,7 +3,7 @@
 use super::transcript::UserMessage;
 use super::{Config, FetchId, FetchPurpose, FetchRequest, Token};
 use crate::json::Object;
-use crate::widget::read_action;
+use crate::widget::{ACTION, read_action};
 
 /// A request that has no number yet.
 pub(super) struct Request {
@@ -105,7 +105,7 @@ pub(super) fn forwarded_props(
         "clientId": &config.client_id,
     };
     mindset.insert_some("replaceFrom", replace_from);
-    if message.silent {
+    if message.silent && message.text.starts_with(ACTION) {
         mindset.insert_some("widgetAction", read_action(&message.text));
     }
     mindset.insert_some("passthroughParams", passthrough);
