@@ -2,6 +2,9 @@
 //! after its entities are decoded, without the tabs and line breaks that the URL
 //! standard drops anywhere in it, and without control characters around it.
 
+#[cfg(test)]
+mod tests;
+
 /// An address that may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
