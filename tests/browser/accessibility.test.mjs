@@ -9,89 +9,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { SCREENSHOTS } from '../support/paths.mjs';
+import { SOURCES, STATES } from '../support/states.mjs';
 import { suite } from '../support/suite.mjs';
 
 const s = suite();
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 mkdirSync(SCREENSHOTS, { recursive: true });
-
-const ANSWER = 'Yes: every order over 40 € is sent free of charge.\n\nShall I look up an order for you?';
-
-const SOURCES = [
-  { marker: '[1]', title: 'Leave policy', url: 'https://hr.example/leave' },
-  { marker: '[2]', title: 'A long title of a document about carrying leave over into the next year, with exceptions', url: 'https://hr.example/carry' },
-  { marker: '[3]', title: 'Handbook, printed' },
-];
-
-/** Tools that end, fail, run on and ask. */
-function pageTools(host) {
-  return host.run(() => {
-    const agent = document.getElementById('agent');
-    const tool = (name, runningDescription, handler, more) => ({ name, description: name, runningDescription, handler, ...more });
-    agent.setPassthroughParams({ 'profile.employee_id': 'EMP-4821' });
-    agent.setPageTools([
-      tool('policy', 'Looking up the leave policy…', () => 'found', { completedDescription: 'Looked up the leave policy' }),
-      tool('calendar', 'Reading your calendar', () => { throw new Error('not shared'); }),
-      tool('form', 'Sending the form…', () => new Promise(() => {})),
-      tool('profile', 'Update the profile', () => 'ok', {
-        confirm: 'Set the status of Sarah Chen to “On leave” from Monday?',
-        parameters: { type: 'object', properties: { employee_id: { type: 'string' } } },
-      }),
-    ]);
-  });
-}
-
-const STATES = {
-  async empty() {},
-  async conversation(host) {
-    s.runtime.onRun = (run) => run.start().say(ANSWER).finish();
-    await host.send('Is delivery free?');
-    await host.panel.shows(/Shall I look up/);
-  },
-  async streaming(host) {
-    s.runtime.hold();
-    await host.start('Is delivery free?');
-    (await s.runtime.nextRun()).start().say('Yes: every ord');
-    await host.panel.shows(/every ord/);
-  },
-  async waiting(host) {
-    s.runtime.hold();
-    await host.start('Is delivery free?');
-    await s.runtime.nextRun();
-    await host.panel.stopButton.waitFor();
-  },
-  async tools(host) {
-    await pageTools(host);
-    s.runtime.onRun = (run) => (run.results.length < 3
-      ? run.start().say('I look it up first.').endMessage().calls(['policy'], ['calendar'], ['form'])
-      : run.start());
-    await host.start('Am I on leave?');
-    await host.panel.shows('Sending the form…');
-    await host.panel.shows('Looked up the leave policy');
-  },
-  async question(host) {
-    await pageTools(host);
-    s.runtime.asksFor([['policy'], ['profile', { status: 'on_leave', from: '2026-12-07', note: 'Back in two weeks. '.repeat(12) }]]);
-    await host.start('Set my status to on leave from Monday');
-    await host.panel.allowButton.waitFor();
-    await host.panel.shows('Looked up the leave policy');
-  },
-  async sources(host) {
-    s.runtime.onRun = (run) => {
-      run.start().say('Unused days move to the next year [1] until the end of March [2].');
-      run.event({ type: 'CUSTOM', name: 'mindset.citations', value: { messageId: run.messageId, items: SOURCES } });
-      run.finish();
-    };
-    await host.send('What happens to my days?');
-    await host.panel.shows('Leave policy');
-  },
-  async error(host) {
-    s.runtime.onRun = (run) => { run.start().say('Yes: ev'); run.end(); };
-    await host.send('Is delivery free?');
-    await host.panel.retryButton.waitFor();
-  },
-};
 
 const SCREENS = {
   light: { colorScheme: 'light' },
@@ -119,16 +43,17 @@ async function axe(host) {
   return results.violations.map((v) => `${v.id}: ${v.help} (${v.nodes.map((n) => n.target.flat().join(' ')).join(', ')})`);
 }
 
-for (const [screen, context] of Object.entries(SCREENS)) {
-  for (const [state, reach] of Object.entries(STATES)) {
+for (const [state, { reach, page = {}, attributes = '', context = {}, screens = Object.keys(SCREENS) }] of Object.entries(STATES)) {
+  for (const screen of screens) {
     test(`${state}, ${screen}: no findings, nothing cut off`, async () => {
       const host = await s.ready({
-        context,
-        head: '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">',
-        elements: '<mindset-agent id="agent" agent-uid="support" heading="Support"></mindset-agent>',
+        ...page,
+        context: { ...SCREENS[screen], ...context },
+        head: `<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">${page.head ?? ''}`,
+        elements: `<mindset-agent id="agent" agent-uid="support" heading="Support" ${attributes}></mindset-agent>`,
       });
-      await reach(host);
-      await host.page.screenshot({ path: join(SCREENSHOTS, `panel-${state}-${screen}.png`) });
+      await reach(host, s.runtime);
+      await host.page.screenshot({ path: join(SCREENSHOTS, `panel-${state.replaceAll(' ', '-')}-${screen}.png`) });
       assert.deepEqual(await axe(host), []);
       const overflow = await host.run(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.ok(overflow <= 0, `the page scrolls sideways by ${overflow} px`);
@@ -138,7 +63,7 @@ for (const [screen, context] of Object.entries(SCREENS)) {
 
 test('sources are links that give nothing away, and only where they lead to the web', async () => {
   const host = await s.ready();
-  await STATES.sources(host);
+  await STATES.sources.reach(host, s.runtime);
   const links = await host.panel.host.getByRole('link').evaluateAll((all) => all.map((a) => [a.textContent, a.href, a.rel, a.target]));
   assert.deepEqual(links, [
     ['1Leave policy (opens in a new tab)', 'https://hr.example/leave', 'noopener noreferrer', '_blank'],
@@ -146,7 +71,7 @@ test('sources are links that give nothing away, and only where they lead to the 
   ]);
   await host.panel.host.getByRole('list', { name: 'Sources' }).waitFor();
   SOURCES.push({ marker: '[4]', title: '<b>x</b>', url: 'javascript:alert(1)' }, { marker: '[5]', title: 'data', url: 'data:text/html,x' });
-  await STATES.sources(host);
+  await STATES.sources.reach(host, s.runtime);
   SOURCES.length = 3;
   await host.panel.shows('<b>x</b>');
   assert.equal(await host.panel.host.getByRole('link').count(), 4);
@@ -156,7 +81,7 @@ test('sources are links that give nothing away, and only where they lead to the 
 
 test('at twice the text size the question is whole and its buttons are in reach', async () => {
   const host = await s.ready({ context: { viewport: { width: 500, height: 360 } }, head: '<style>mindset-agent { --mindset-font-size: 30px }</style>' });
-  await STATES.question(host);
+  await STATES.question.reach(host, s.runtime);
   await host.panel.allowButton.scrollIntoViewIfNeeded();
   await host.page.screenshot({ path: join(SCREENSHOTS, 'panel-question-zoom.png') });
   const overflow = await host.panel.log.evaluate((log) => log.scrollWidth - log.clientWidth);
@@ -178,7 +103,7 @@ test('the transcript is a log, the composer and the buttons have names, errors a
   await host.panel.log.waitFor();
   const tree = await host.panel.input.evaluate((e) => e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? '');
   assert.ok(tree.trim().length > 0, 'the composer has a name');
-  await STATES.error(host);
+  await STATES.error.reach(host, s.runtime);
   await host.panel.host.getByRole('alert').waitFor();
 });
 
@@ -207,9 +132,9 @@ test('who spoke is said, not only painted', async () => {
 
 test('a person who asked for less motion gets none', async () => {
   const host = await s.ready({ context: { reducedMotion: 'reduce' } });
-  await STATES.waiting(host);
+  await STATES.waiting.reach(host, s.runtime);
   const still = await s.ready({ context: { reducedMotion: 'reduce' } });
-  await STATES.tools(still);
+  await STATES.tools.reach(still, s.runtime);
   for (const page of [host, still]) {
     const moving = await page.run(() => document.getElementById('agent').shadowRoot.getAnimations().filter((a) => a.playState === 'running').length);
     assert.equal(moving, 0);
@@ -218,11 +143,11 @@ test('a person who asked for less motion gets none', async () => {
 
 test('forced colours keep the composer visible', async () => {
   const host = await s.ready({ context: { forcedColors: 'active' } });
-  await STATES.conversation(host);
+  await STATES.conversation.reach(host, s.runtime);
   await host.page.screenshot({ path: join(SCREENSHOTS, 'panel-conversation-forced-colors.png') });
   assert.equal(await host.panel.input.isVisible(), true);
   assert.deepEqual(await axe(host), []);
-  await STATES.question(host);
+  await STATES.question.reach(host, s.runtime);
   await host.page.screenshot({ path: join(SCREENSHOTS, 'panel-question-forced-colors.png') });
   assert.deepEqual(await axe(host), []);
   const colour = (selector, property) => host.panel.host.locator(selector).first()

@@ -1,0 +1,129 @@
+// The states in which a person can meet the panel, as a data table: each is looked at by
+// `tests/browser/accessibility.test.mjs` on every screen. To add a state, add a line.
+
+const ANSWER = 'Yes: every order over 40 € is sent free of charge.\n\nShall I look up an order for you?';
+
+/** Sources of an answer. */
+export const SOURCES = [
+  { marker: '[1]', title: 'Leave policy', url: 'https://hr.example/leave' },
+  { marker: '[2]', title: 'A long title of a document about carrying leave over into the next year, with exceptions', url: 'https://hr.example/carry' },
+  { marker: '[3]', title: 'Handbook, printed' },
+];
+
+const ARABIC = 'نعم، كل طلب يزيد على 40 € يُرسل مجانًا.\n\nهل أبحث لك عن طلب؟ رقمه مثل ORD-4821.';
+
+/** Tools that end, fail, run on and ask. */
+function pageTools(host) {
+  return host.run(() => {
+    const agent = document.getElementById('agent');
+    const tool = (name, runningDescription, handler, more) => ({ name, description: name, runningDescription, handler, ...more });
+    agent.setPassthroughParams({ 'profile.employee_id': 'EMP-4821' });
+    agent.setPageTools([
+      tool('policy', 'Looking up the leave policy…', () => 'found', { completedDescription: 'Looked up the leave policy' }),
+      tool('calendar', 'Reading your calendar', () => { throw new Error('not shared'); }),
+      tool('form', 'Sending the form…', () => new Promise(() => {})),
+      tool('profile', 'Update the profile', () => 'ok', {
+        confirm: 'Set the status of Sarah Chen to “On leave” from Monday?',
+        parameters: { type: 'object', properties: { employee_id: { type: 'string' } } },
+      }),
+    ]);
+  });
+}
+
+/**
+ * Each state: `reach(host, runtime)` brings an idle panel there. `page` are options of the host
+ * page (`html` in `host.mjs`), `attributes` those of the element, `context` options of the
+ * browser. `screens` names the screens of the test, where not all make sense.
+ */
+export const STATES = {
+  empty: { async reach() {} },
+  conversation: {
+    async reach(host, runtime) {
+      runtime.onRun = (run) => run.start().say(ANSWER).finish();
+      await host.send('Is delivery free?');
+      await host.panel.shows(/Shall I look up/);
+    },
+  },
+  streaming: {
+    async reach(host, runtime) {
+      runtime.hold();
+      await host.start('Is delivery free?');
+      (await runtime.nextRun()).start().say('Yes: every ord');
+      await host.panel.shows(/every ord/);
+    },
+  },
+  waiting: {
+    async reach(host, runtime) {
+      runtime.hold();
+      await host.start('Is delivery free?');
+      await runtime.nextRun();
+      await host.panel.stopButton.waitFor();
+    },
+  },
+  tools: {
+    async reach(host, runtime) {
+      await pageTools(host);
+      runtime.onRun = (run) => (run.results.length < 3
+        ? run.start().say('I look it up first.').endMessage().calls(['policy'], ['calendar'], ['form'])
+        : run.start());
+      await host.start('Am I on leave?');
+      await host.panel.shows('Sending the form…');
+      await host.panel.shows('Looked up the leave policy');
+    },
+  },
+  question: {
+    async reach(host, runtime) {
+      await pageTools(host);
+      runtime.asksFor([['policy'], ['profile', { status: 'on_leave', from: '2026-12-07', note: 'Back in two weeks. '.repeat(12) }]]);
+      await host.start('Set my status to on leave from Monday');
+      await host.panel.allowButton.waitFor();
+      await host.panel.shows('Looked up the leave policy');
+    },
+  },
+  sources: {
+    async reach(host, runtime) {
+      runtime.onRun = (run) => {
+        run.start().say('Unused days move to the next year [1] until the end of March [2].');
+        run.event({ type: 'CUSTOM', name: 'mindset.citations', value: { messageId: run.messageId, items: SOURCES } });
+        run.finish();
+      };
+      await host.send('What happens to my days?');
+      await host.panel.shows('Leave policy');
+    },
+  },
+  error: {
+    async reach(host, runtime) {
+      runtime.onRun = (run) => { run.start().say('Yes: ev'); run.end(); };
+      await host.send('Is delivery free?');
+      await host.panel.retryButton.waitFor();
+    },
+  },
+  'new messages': {
+    async reach(host, runtime) {
+      runtime.onRun = (run) => run.start().say('A line of the answer.\n\n'.repeat(60)).finish();
+      await host.send('Tell me everything');
+      await host.panel.log.hover();
+      await host.page.mouse.wheel(0, -200);
+      await host.panel.log.evaluate((log) => new Promise((done) => setTimeout(() => done(log.scrollTop), 100)));
+      runtime.onRun = (run) => run.start().say('And this.').finish();
+      await host.send('Is that all?');
+      await host.panel.host.getByRole('button', { name: /New messages/ }).waitFor();
+    },
+  },
+  'right-to-left': {
+    page: { head: '<style>html { direction: rtl }</style>' },
+    async reach(host, runtime) {
+      runtime.onRun = (run) => run.start().say(ARABIC).finish();
+      await host.send('هل التوصيل مجاني؟');
+      await host.panel.shows(/ORD-4821/);
+    },
+  },
+  'forced colours': {
+    context: { forcedColors: 'active' },
+    screens: ['light'],
+    async reach(host, runtime) {
+      await STATES.conversation.reach(host, runtime);
+      await host.panel.input.focus();
+    },
+  },
+};
