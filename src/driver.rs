@@ -11,7 +11,8 @@ use std::rc::Rc;
 
 use js_sys::{Date, Function};
 use mindset_core::Millis;
-use mindset_core::error::ErrorInfo;
+use mindset_core::error::{ErrorCode, ErrorInfo};
+use mindset_core::event::{Reason, RuntimeEvent};
 use mindset_core::json::Value;
 use mindset_core::session::{
     Ask, AskId, Config, DomEvent, Input, Output, Protocol, Refused, SendId, Session, Token,
@@ -56,6 +57,8 @@ pub(crate) struct Driver {
     /// Waits for the page's session to say which agent it is for.
     held: RefCell<Option<Config>>,
     place: RefCell<Place>,
+    /// The conversation as it is stored for the next page load.
+    stored: RefCell<Option<String>>,
     promises: Promises,
     surroundings: Surroundings,
 }
@@ -78,6 +81,7 @@ impl Driver {
             timer: Timer::default(),
             held: RefCell::new(None),
             place: RefCell::default(),
+            stored: RefCell::default(),
             promises: Promises::default(),
             surroundings: Surroundings::default(),
         })
@@ -147,7 +151,9 @@ impl Driver {
         // What the page names goes before what this tab had.
         config.conversation_id = config.conversation_id.or_else(|| place.last_conversation());
         self.place.replace(place);
+        self.stored.replace(config.conversation_id.clone());
         self.feed(Input::Start(config));
+        self.draft_moved();
     }
 
     /// The page handed out a token, or could not.
@@ -231,6 +237,18 @@ impl Driver {
         self.session.borrow().conversation_id().map(str::to_owned)
     }
 
+    /// The name under which the draft is kept; empty while there is no session.
+    pub(crate) fn draft(&self) -> String {
+        self.place.borrow().draft(self.stored.borrow().as_deref())
+    }
+
+    /// The draft belongs to another conversation.
+    fn draft_moved(&self) {
+        let keeps =
+            self.host.element().is_some_and(|element| !convert::member(element, "forgetDrafts").is_truthy());
+        self.view.set_draft(&self.draft(), keeps);
+    }
+
     /// The transcript as JSON, oldest first.
     pub(crate) fn messages(&self) -> Vec<Value> {
         let mut list = Vec::new();
@@ -303,7 +321,11 @@ impl Driver {
             Output::AskTool(run) => tool::start(self, &run, true),
             Output::AbortTool(id) => tool::abort(&self.tools, Some(id)),
             Output::FindOwner(client_id) => owner::find(&client_id, self.tell()),
-            Output::StoreConversation(id) => self.place.borrow().keep_conversation(id.as_deref()),
+            Output::StoreConversation(id) => {
+                self.place.borrow().keep_conversation(id.as_deref());
+                self.stored.replace(id);
+                self.draft_moved();
+            }
             Output::StoreAnonymousKey(value) => self.place.borrow().keep_anonymous_key(&value),
             Output::Tell(conversation) => {
                 let channel = self.place.borrow().channel(&conversation);
@@ -322,6 +344,11 @@ impl Driver {
         }
     }
 
+    /// As far as can be seen from here: the next person must not read the draft.
+    fn signed_out(&self) {
+        self.place.borrow().forget_draft(self.stored.borrow().as_deref());
+    }
+
     fn hear(&self, event: &DomEvent) {
         match event {
             DomEvent::Idle { .. } => {
@@ -329,9 +356,20 @@ impl Driver {
                 later::prepare();
             }
             DomEvent::Conversation { detail } => {
+                let place = self.place.borrow();
+                if detail.str("replacedBecause") == Some("discarded") {
+                    place.forget_draft(detail.str("replacedConversationId"));
+                }
                 let conversation = detail.str("conversationId").unwrap_or_default();
-                let channel = self.place.borrow().channel(conversation);
-                self.surroundings.follow(&channel);
+                self.surroundings.follow(&place.channel(conversation));
+            }
+            DomEvent::Error(error)
+                if matches!(error.code, ErrorCode::InvalidAuth | ErrorCode::AuthExpired) =>
+            {
+                self.signed_out();
+            }
+            DomEvent::Runtime(RuntimeEvent::RunError(error)) if error.reason == Reason::Unauthorized => {
+                self.signed_out();
             }
             _ => {}
         }

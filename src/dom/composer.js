@@ -1,7 +1,12 @@
-// The text box with its button.
+// The text box with its button: drafts, and editing a message that was sent.
+
+import { readStorage, writeStorage } from '../effects/browser.js';
 
 /** What browsers report for keys that belong to an input method. */
 const INPUT_METHOD = 229;
+/** Characters of a message, as the server counts them; near the limit a counter shows. */
+const LIMIT = 100_000;
+const NEAR = 0.9 * LIMIT;
 
 /**
  * A key of the person's own: pressed without a modifier, and not one of an input method. The
@@ -13,21 +18,45 @@ export function isPlain(event) {
   return !ctrlKey && !altKey && !metaKey && !isComposing && keyCode !== INPUT_METHOD;
 }
 
-/** What the person writes. `send(text)` is false if the text was refused. */
+/** How many characters a text has; half of a pair of surrogates is none of its own. */
+function length(text) {
+  return text.length > NEAR ? [...text].length : text.length;
+}
+
+/** What the person writes. `tell(name, text)` is false if it was refused. */
 export class Composer {
   #kit;
-  #send;
+  #tell;
+  #element;
   #button;
+  #note;
+  #count;
   #busy = false;
   #stopping = false;
+  #isLong = false;
+  /** Why nothing can be written, if so. */
+  #closed;
+  /** The message that is edited, and the draft that waits meanwhile. */
+  #edited;
+  #aside = '';
+  /** Where the draft outlives a reload. */
+  #key;
+  /** What of it was found there: if it was not touched it stays with its conversation. */
+  #read = '';
+  #composing = false;
   /** Whether the text box had the focus last. */
   focused = false;
 
-  constructor(kit, frame, send) {
+  constructor(kit, frame, tell) {
     const { add, icon } = (this.#kit = kit);
-    this.#send = send;
-    const composer = add(frame, 'div|part=composer|class=composer');
-    this.input = add(composer, 'textarea|part=composer__input|rows=1|dir=auto|enterkeyhint=send|autocomplete=off');
+    this.#tell = tell;
+    const composer = (this.#element = add(frame, 'div|part=composer|class=composer'));
+    this.#note = add(composer, 'div|part=composer__note|class=note|id=note|hidden');
+    this.input = add(
+      composer,
+      'textarea|part=composer__input|rows=1|dir=auto|enterkeyhint=send|autocomplete=off|spellcheck=true|aria-describedby=note',
+    );
+    this.#count = add(composer, 'span|part=composer__count|class=count|hidden');
     this.#button = add(composer, 'button|type=button|part=composer__button|class=send');
     icon(this.#button, 'M12 19V5m0 0-6 6m6-6 6 6', 'arrow');
     icon(this.#button, 'M7 7h10v10H7z', 'square');
@@ -47,30 +76,140 @@ export class Composer {
     this.update();
   }
 
-  /** Sends the draft; one that is refused stays. */
-  send() {
-    const text = this.input.value;
-    if (!text.trim()) return;
-    // Cleared first: listeners run inside, and may look.
-    this.input.value = '';
-    this.resize();
-    if (!this.#send(text)) {
-      this.input.value = text;
-      this.resize();
+  /** Nothing can be written for this reason; without one it can. The draft stays. */
+  setClosed(reason) {
+    this.#closed = reason;
+    this.input.readOnly = reason !== undefined;
+    this.update();
+  }
+
+  /**
+   * The draft belongs to this conversation from now on, and is kept for the next page load under
+   * this key, if it is to be kept. What is being written goes along into a new conversation and
+   * out of one; else the box shows what was kept.
+   */
+  setDraft(key, keeps) {
+    const before = this.#key;
+    this.#key = keeps ? key : undefined;
+    if (!keeps) return writeStorage(key);
+    if (before === key) return;
+    this.endEdit();
+    const draft = this.input.value;
+    const stays = !before || before.endsWith('|') || (key.endsWith('|') && draft !== this.#read);
+    if (this.#composing || (draft && stays)) {
+      if (before) writeStorage(before);
+      this.#keep();
+    } else {
+      this.#read = readStorage(key) ?? '';
+      this.#write(this.#read);
     }
+  }
+
+  /** A message that was sent comes into the box to be changed; what was there waits. */
+  edit(id, text) {
+    if (this.#composing) return;
+    if (!this.#edited) this.#aside = this.input.value;
+    this.#edited = id;
+    this.#write(text);
+    this.input.focus();
+    this.input.setSelectionRange(text.length, text.length);
+  }
+
+  /** Leaves the message as it was; true if one was edited. */
+  endEdit() {
+    if (!this.#edited) return false;
+    this.#edited = undefined;
+    this.#write(this.#aside);
+    return true;
+  }
+
+  /** Sends the draft; one that is refused stays. True if it was sent. */
+  send() {
+    // Of a text box that is emptied in mid-composition the last syllable would come back.
+    if (this.#composing) this.input.blur();
+    const text = this.input.value;
+    const edited = this.#edited;
+    if (this.#isOff() || this.#busy) return false;
+    // Cleared first: listeners run inside, and may look.
+    this.#edited = undefined;
+    this.#write(edited ? this.#aside : '');
+    const sent = edited ? this.#tell('resend', `${edited}\n${text}`) : this.#tell('send', text);
+    if (!sent) {
+      this.#edited = edited;
+      this.#write(text);
+    }
+    return sent;
+  }
+
+  /** The composition of an input method begins or ends. */
+  compose(composing) {
+    this.#composing = composing;
+  }
+
+  /** A press that must not take the focus out of the text box, so that a screen keyboard stays. */
+  holds(target) {
+    return this.focused && this.#button.contains(target);
+  }
+
+  /** Whether a click beside the text box means the text box. */
+  isAround(target) {
+    return target === this.#element;
+  }
+
+  /** The person changed the draft. */
+  changed() {
+    this.#keep();
+    this.resize();
   }
 
   /** Without a draft there is nothing to send; the button stays focusable. */
   update() {
-    const off = this.#stopping || (!this.#busy && !this.input.value.trim());
-    this.#button.setAttribute('aria-disabled', off);
+    const count = length(this.input.value);
+    this.#isLong = count > LIMIT;
+    this.#count.hidden = count < NEAR;
+    if (count >= NEAR) this.#count.textContent = `${count.toLocaleString()} / ${LIMIT.toLocaleString()}`;
+    this.#explain();
+    this.#button.setAttribute('aria-disabled', this.#stopping || (!this.#busy && this.#isOff()));
   }
 
-  /** The draft changed: the box grows with it, to the limit of the style sheet. */
+  /** The box grows with the draft, to the limit of the style sheet. */
   resize() {
     this.update();
+    // Browsers do it by themselves where they can.
+    if (CSS.supports('field-sizing', 'content')) return;
     this.input.style.height = 'auto';
     const { scrollHeight } = this.input;
     if (scrollHeight) this.input.style.height = `${scrollHeight}px`;
+  }
+
+  #isOff() {
+    return this.#closed !== undefined || this.#isLong || !this.input.value.trim();
+  }
+
+  #write(text) {
+    if (this.input.value !== text) this.input.value = text;
+    this.#keep();
+    this.resize();
+  }
+
+  /** A message that is edited is none of the drafts. */
+  #keep() {
+    if (this.#key && !this.#edited) writeStorage(this.#key, this.input.value || undefined);
+  }
+
+  /** The line over the text box: why it is closed, what is too long, what is edited. */
+  #explain() {
+    const { add, text } = this.#kit;
+    const key = this.#closed !== undefined ? 'closed' : this.#isLong ? 'tooLong' : this.#edited && 'editing';
+    const words = key && ((key === 'closed' && this.#closed) || text(key, { limit: LIMIT.toLocaleString() }));
+    const note = this.#note;
+    if (note.firstChild?.textContent === words) return;
+    note.hidden = !words;
+    note.textContent = '';
+    if (!words) return;
+    // What appears in an alert is read out at once, and once: the count beside it is not.
+    note.setAttribute('role', key === 'tooLong' ? 'alert' : 'status');
+    add(note, 'span|dir=auto', words);
+    if (key === 'editing') add(note, 'button|type=button|part=composer__cancel|data-do=cancel', text('cancel'));
   }
 }

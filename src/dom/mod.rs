@@ -15,6 +15,7 @@ use web_sys::ShadowRoot;
 
 use crate::convert;
 use crate::driver::Driver;
+use crate::element::attributes::Attributes;
 
 /// The rooms of `panel.js`: a file that JavaScript imports is shipped only if it is named here.
 mod rooms {
@@ -40,6 +41,10 @@ mod rooms {
     extern "C" {
         type Follow;
     }
+    #[wasm_bindgen(module = "/src/dom/speech.js")]
+    extern "C" {
+        type Speech;
+    }
     #[wasm_bindgen(module = "/src/dom/texts.js")]
     extern "C" {
         type Texts;
@@ -61,6 +66,10 @@ extern "C" {
     fn new(root: &ShadowRoot, tell: &JsValue) -> Panel;
     #[wasm_bindgen(method, js_name = setTexts)]
     fn set_texts(this: &Panel, heading: Option<&str>, placeholder: Option<&str>);
+    #[wasm_bindgen(method, js_name = setClosed)]
+    fn set_closed(this: &Panel, reason: Option<&str>);
+    #[wasm_bindgen(method, js_name = setDraft)]
+    fn set_draft(this: &Panel, key: &str, keeps: bool);
     #[wasm_bindgen(method)]
     fn clear(this: &Panel);
     #[wasm_bindgen(method, js_name = addMessage)]
@@ -100,22 +109,28 @@ extern "C" {
 pub(crate) struct View(RefCell<Option<Rc<Panel>>>);
 
 impl View {
-    /// Draws the panel, or takes it away, and sets its texts.
-    pub(crate) fn show(
-        &self,
-        driver: &Rc<Driver>,
-        headless: bool,
-        heading: Option<&str>,
-        placeholder: Option<&str>,
-    ) {
-        if headless {
+    /// Draws the panel, or takes it away, and sets its texts and its composer.
+    pub(crate) fn show(&self, driver: &Rc<Driver>, attributes: &Attributes) {
+        if attributes.headless {
             return self.remove();
         }
         if self.panel().is_none() {
             self.draw(driver);
         }
         if let Some(panel) = self.panel() {
-            panel.set_texts(heading, placeholder);
+            panel.set_texts(attributes.heading.as_deref(), attributes.placeholder.as_deref());
+            panel.set_closed(attributes.closed.as_deref());
+        }
+        self.set_draft(&driver.draft(), !attributes.forget_drafts);
+    }
+
+    /// The conversation that the draft belongs to is kept under this name, if it has one and
+    /// the page lets it.
+    pub(crate) fn set_draft(&self, key: &str, keeps: bool) {
+        if let Some(panel) = self.panel()
+            && !key.is_empty()
+        {
+            panel.set_draft(key, keeps);
         }
     }
 
@@ -171,6 +186,8 @@ impl View {
                 driver.ask(None, Ask::Earlier);
                 Ok(())
             }
+            // Nothing that was sent can be changed yet.
+            "edit" | "resend" => return false,
             "allowOnce" | "deny" => match Decision::parse(name) {
                 Some(decision) => driver.step(Input::Decide { request_id: text, decision }),
                 None => Ok(()),

@@ -8,9 +8,17 @@ import { lazy } from './lazy.js';
 import { SPARK, add, icon, label, style } from './nodes.js';
 import { Rows } from './rows.js';
 import { Follow } from './scroll.js';
+import { spoken } from './speech.js';
 import { texts } from './texts.js';
 
-const EVENTS = ['click', 'input', 'keydown', 'keypress', 'keyup', 'focusin', 'focusout', 'scroll'];
+const EVENTS = [
+  'click', 'input', 'keydown', 'keypress', 'keyup', 'focusin', 'focusout', 'scroll', 'wheel', 'mousedown', 'touchstart',
+  'compositionstart', 'compositionend', 'cut', 'copy', 'paste',
+];
+/** Keys that write nothing; dialogs of the page live on them. */
+const PASSING = /^(Tab|Escape|ContextMenu|Shift|Control|Alt|AltGraph|Meta|F\d+)$/;
+/** With Ctrl or Meta: what a text box does with them. */
+const EDITING = /^([acvxyz]|Arrow.*|Backspace|Delete|Home|End|Insert|Enter)$/i;
 
 /** The panel of one element. `tell(name, text)` asks for something; false if it was refused. */
 export class Panel {
@@ -31,7 +39,9 @@ export class Panel {
   #cards;
   #composer;
   #follow;
-  #toAnnounce = false;
+  /** Messages of the turn that are to be read out at its end. */
+  #unsaid = new Set();
+  #listening = new AbortController();
 
   constructor(root, tell) {
     this.#root = root;
@@ -42,7 +52,7 @@ export class Panel {
     const header = add(frame, 'header|part=header|class=header');
     icon(add(header, 'span|class=spark'), SPARK);
     const titles = add(header, 'div|class=titles');
-    this.#heading = add(titles, 'h2|part=heading|class=heading|dir=auto');
+    this.#heading = add(titles, 'p|part=heading|class=heading|dir=auto');
     this.#state = add(titles, 'p|part=state|class=state');
 
     const area = add(frame, 'div|class=area');
@@ -60,16 +70,21 @@ export class Panel {
     const jump = add(area, 'button|type=button|part=jump|class=jump|data-do=jump|hidden');
     icon(jump, 'M12 5v14m0 0 6-6m-6 6-6-6');
     add(jump, 'span', text('jump'));
+    add(jump, 'span|class=count');
     this.#announcer = add(frame, 'div|class=unseen|role=status|aria-live=polite');
 
     this.#rows = new Rows(kit, this.#list);
     this.#cards = new Cards(kit, this.#list);
-    this.#composer = new Composer(kit, frame, (draft) => tell('send', draft));
+    this.#composer = new Composer(kit, frame, (name, draft) => this.#ask(name, draft));
     this.#disclosure = add(frame, 'p|part=disclosure|class=disclosure|dir=auto|hidden');
-    this.#follow = new Follow(scroller, jump, () => tell('earlier'));
+    this.#follow = new Follow(scroller, this.#list, jump, () => tell('earlier'));
 
-    // One listener serves all of it. Scrolling does not bubble.
-    for (const name of EVENTS) frame.addEventListener(name, this, name === 'scroll');
+    // One listener serves all of it. Scrolling does not bubble, and does not wait for listeners.
+    const { signal } = this.#listening;
+    for (const name of EVENTS) {
+      const passive = name === 'wheel' || name === 'touchstart';
+      frame.addEventListener(name, this, { signal, passive, capture: name === 'scroll' });
+    }
   }
 
   /** Heading and placeholder. */
@@ -78,27 +93,44 @@ export class Panel {
     this.#composer.setPlaceholder(placeholder ?? this.#text('placeholder'));
   }
 
+  /** Brings a message of one's own into the composer, to be changed and sent again, if that may be. */
+  edit(id) {
+    const row = this.#rows.get(id);
+    const may = Boolean(row?.own) && this.#tell('edit', id);
+    if (may) this.#composer.edit(id, row.text);
+    return may;
+  }
+
+  /** Nothing can be written, for this reason, which may be empty. */
+  setClosed(reason) {
+    this.#composer.setClosed(reason);
+  }
+
+  /** Where the draft outlives a reload, if it does. */
+  setDraft(key, keeps) {
+    this.#composer.setDraft(key, keeps);
+  }
+
   clear() {
-    for (const known of [this.#rows, this.#cards]) known.clear();
-    this.#list.textContent = this.#announcer.textContent = '';
-    this.#toAnnounce = false;
-    this.#empty.hidden = false;
     this.#follow.reset();
+    for (const known of [this.#rows, this.#cards, this.#unsaid]) known.clear();
+    this.#list.textContent = this.#announcer.textContent = '';
+    this.#empty.hidden = false;
+    this.#composer.endEdit();
     this.setNotice();
   }
 
-  /** A message at the end. The person's own message brings the view there. */
+  /** A message at the end. The view goes there only if it is there already. */
   addMessage(id, role, text) {
     this.#empty.hidden = true;
     const row = this.#rows.add(id, role, text);
-    this.#follow.note();
-    if (row.own) this.#follow.follow();
-    else this.#toAnnounce = true;
+    this.#follow.note(1);
+    if (!row.own) this.#toSay(id);
   }
 
   /** Messages from before the first one. */
   addEarlier(messages) {
-    this.#follow.prepend(this.#list.firstElementChild, () => {
+    this.#follow.prepend(() => {
       this.#rows.prepend(messages);
       this.#showEmpty();
     });
@@ -116,13 +148,12 @@ export class Panel {
   addQuestion(id, question, details) {
     this.#empty.hidden = true;
     this.#cards.addQuestion(id, question, details);
-    this.#follow.follow();
+    this.#follow.note(1);
   }
 
   removeQuestion(id) {
     const { activeElement } = this.#root;
-    // The buttons go; whoever stood on one goes on writing.
-    if (this.#cards.removeQuestion(id)?.contains(activeElement)) this.#composer.input.focus();
+    if (this.#cards.removeQuestion(id)?.contains(activeElement)) this.#goOnWriting();
   }
 
   setSources(id, sources) {
@@ -136,7 +167,7 @@ export class Panel {
   append(id, text) {
     this.#rows.get(id)?.write(text);
     this.#follow.note();
-    this.#toAnnounce = true;
+    this.#toSay(id);
   }
 
   setStatus(id, status) {
@@ -145,6 +176,7 @@ export class Panel {
 
   removeMessage(id) {
     this.#rows.remove(id);
+    this.#unsaid.delete(id);
     this.#showEmpty();
   }
 
@@ -153,17 +185,19 @@ export class Panel {
     this.#activity = this.#frame.dataset.activity = activity;
     this.#showState();
     this.#showTyping();
-    if (activity === 'idle' && this.#toAnnounce) {
-      this.#toAnnounce = false;
-      const last = this.#rows.last();
-      this.#announcer.textContent = last && !last.own ? last.body.textContent : '';
+    if (activity === 'idle' && this.#unsaid.size) {
+      const answers = [...this.#unsaid].map((id) => spoken(this.#rows.get(id).body, this.#text));
+      this.#unsaid.clear();
+      this.#announcer.textContent = answers.join(' ');
     }
     this.#composer.setBusy(this.#busy(), activity === 'stopping');
   }
 
   /** A notice under the last message, with a button for `action`: retry, reconnect or continue. */
   setNotice(words, error, action) {
+    const stood = this.#notice.contains(this.#root.activeElement);
     this.#notice.textContent = '';
+    if (stood) this.#goOnWriting();
     this.#frame.classList.toggle('failed', Boolean(error));
     this.#frame.classList.toggle('cut', action === 'reconnect');
     this.#showState();
@@ -185,26 +219,39 @@ export class Panel {
   reattached() {
     this.#follow.restore();
     const { activeElement, body } = this.#frame.ownerDocument;
-    if (this.#composer.focused && (!activeElement || activeElement === body)) this.#composer.input.focus();
+    if (this.#composer.focused && (!activeElement || activeElement === body)) {
+      this.#composer.input.focus({ preventScroll: true });
+    }
   }
 
   /** Takes the panel out of the element; events that are on their way ask for nothing. */
   remove() {
     this.#follow.end();
     this.#frame.remove();
-    for (const name of EVENTS) this.#frame.removeEventListener(name, this, name === 'scroll');
+    this.#listening.abort();
   }
 
   handleEvent(event) {
     const composer = this.#composer;
-    const inInput = event.target === composer.input;
-    switch (event.type) {
+    const { type, target } = event;
+    const inInput = target === composer.input;
+    switch (type) {
       case 'scroll':
         return this.#follow.scrolled();
+      case 'wheel':
+        return this.#follow.wheel(event);
+      case 'mousedown':
+        if (composer.holds(target)) event.preventDefault();
+        return this.#follow.press(event);
+      case 'touchstart':
+        return this.#follow.press(event);
       case 'click':
-        return this.#click(event.target.closest('[data-do]'));
+        return this.#click(target);
       case 'input':
-        return composer.resize();
+        return composer.changed();
+      case 'compositionstart':
+      case 'compositionend':
+        return composer.compose(type === 'compositionstart');
       case 'focusin':
         composer.focused = inInput;
         return composer.update();
@@ -213,42 +260,83 @@ export class Panel {
         return queueMicrotask(() => {
           composer.focused = this.#root.activeElement === composer.input;
         });
+      case 'cut':
+      case 'copy':
+      case 'paste':
+        return inInput && event.stopPropagation();
       default:
         return this.#key(event, inInput);
     }
   }
 
-  #click(button) {
+  #click(target) {
+    const composer = this.#composer;
+    const button = target.closest('[data-do]');
     const name = button?.dataset.do;
     if (name === 'jump') {
-      this.#follow.follow();
-      this.#follow.settle();
+      this.#follow.glide();
     } else if (name === 'send') {
-      this.#composer.send();
-      this.#composer.input.focus();
+      composer.send();
+      composer.input.focus();
+    } else if (name === 'cancel') {
+      composer.endEdit();
+      composer.input.focus();
     } else if (name) {
-      this.#tell(name, button.closest('.question')?.dataset.question);
+      this.#ask(name, button.closest('.question')?.dataset.question);
+    } else if (composer.isAround(target)) {
+      composer.input.focus();
     }
+  }
+
+  /** The person asks for something. What starts a turn brings the view to its end. */
+  #ask(name, text) {
+    const isDone = this.#tell(name, text);
+    if (isDone && /^(send|resend|retry|continue)$/.test(name)) this.#follow.follow();
+    return isDone;
   }
 
   /**
    * Pages take bare keys for their shortcuts and see the element, not the text box, as the
-   * target: those keys stay here.
+   * target: those keys stay here. A drawer or menu that takes a key for itself prevents its
+   * default.
    */
   #key(event, inInput) {
     const { key, shiftKey, ctrlKey, metaKey } = event;
-    let ours = !ctrlKey && !metaKey && key !== 'Escape';
-    if (event.type === 'keydown' && isPlain(event)) {
-      if (key === 'Enter' && inInput && !shiftKey) {
-        event.preventDefault();
-        this.#composer.send();
-      } else if (key === 'Escape' && this.#busy() && !event.target.closest('.question')) {
-        ours = true;
-        event.preventDefault();
-        this.#tell('stop');
-      }
+    const isText = (!ctrlKey && !metaKey) || event.getModifierState('AltGraph');
+    let ours = !PASSING.test(key) && (isText || (inInput && EDITING.test(key)));
+    if (event.type === 'keydown' && isPlain(event) && !event.defaultPrevented) {
+      const act = key === 'Escape' ? this.#escape(event.target) : inInput && !shiftKey && this.#act(key);
+      if (act) event.preventDefault();
+      ours ||= act;
     }
     if (ours) event.stopPropagation();
+  }
+
+  /** What a key does in the text box, if anything: Enter sends, Up in an empty one edits. */
+  #act(key) {
+    const { input } = this.#composer;
+    if (key === 'Enter') this.#composer.send();
+    const last = key === 'ArrowUp' && !input.value && this.#rows.lastOwn();
+    return key === 'Enter' || Boolean(last && this.edit(last.element.dataset.messageId));
+  }
+
+  /** Leaves what is edited, or stops the turn; not from a question, where it would be no word. */
+  #escape(target) {
+    if (this.#composer.endEdit()) return true;
+    if (!this.#busy() || target.closest('.question')) return false;
+    this.#tell('stop');
+    return true;
+  }
+
+  /** The button that had the focus is gone: with keys one goes on writing, on a screen reading. */
+  #goOnWriting() {
+    const isTouch = this.#frame.ownerDocument.defaultView.matchMedia('(pointer: coarse)').matches;
+    (isTouch ? this.#list.parentElement : this.#composer.input).focus({ preventScroll: true });
+  }
+
+  /** What is said in a turn is read out at its end; what was said before is not. */
+  #toSay(id) {
+    if (this.#busy()) this.#unsaid.add(id);
   }
 
   #showEmpty() {

@@ -12,6 +12,8 @@ class Row {
   #tail;
   /** Line ends seen and not written: they may become a blank line. */
   #breaks = 0;
+  /** The person's own words, as they were written. */
+  text = '';
 
   constructor(kit, rows, id, role) {
     const { add, label, text } = (this.#kit = kit);
@@ -23,6 +25,7 @@ class Row {
   }
 
   write(text) {
+    if (this.own) this.text += text;
     let piece = '';
     const put = () => {
       if (piece) this.#tail.appendData(piece);
@@ -92,9 +95,9 @@ export class Rows {
     return this.#rows.get(id);
   }
 
-  /** The last row, if there is one. */
-  last() {
-    return [...this.#rows.values()].pop();
+  /** The last row of the person's own, if there is one. */
+  lastOwn() {
+    return [...this.#rows.values()].findLast((row) => row.own);
   }
 
   clear() {

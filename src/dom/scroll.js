@@ -1,27 +1,53 @@
 // Where the transcript stands: at its end, as long as the reader is there, and else where the
-// reader left it.
+// reader left it. Nothing but the reader's own scrolling changes which of both holds.
 
 /** Whoever comes so near to the first message wants older ones, in pixels. */
 const NEAR = 40;
 /** Rounding of scroll positions, in pixels. */
-const SLACK = 3;
+const SLACK = 1.5;
+/** What ends a press of the mouse or a touch. */
+const RELEASES = ['mouseup', 'mousemove', 'dragend', 'touchend', 'touchcancel'];
+
+/** The first of these boxes, one under the other, that ends below `y`. */
+function endsBelow(boxes, y) {
+  let [low, high] = [0, boxes.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (boxes[middle].getBoundingClientRect().bottom > y) high = middle;
+    else low = middle + 1;
+  }
+  return boxes[low];
+}
 
 /** Keeps one scroller. `jump` leads to the end; `earlier` asks for older messages. */
 export class Follow {
   #scroller;
+  #list;
   #jump;
   #earlier;
   #sizes;
   /** The view stays at the end; whoever scrolls up, by however little, stays where they are. */
   #follows = true;
+  /** Position and way to the end as they were seen last. */
   #top = 0;
-  /** Whether something came below what is in view. */
+  #room = 0;
+  /** What stands at the upper edge for a reader who scrolled up, and its distance from there. */
+  #place;
+  /** A message that stood there before everything was drawn anew. */
+  #lost;
+  /** Where a way down that was asked for ends. */
+  #target;
+  /** Ends a press: meanwhile nothing may move below the pointer. */
+  #press;
+  /** Whether something came below what is in view, and how many messages. */
   #news = false;
+  #count = 0;
   /** Whether older messages were not asked for yet since the last ones came. */
   #mayAsk = true;
 
-  constructor(scroller, jump, earlier) {
+  constructor(scroller, list, jump, earlier) {
     this.#scroller = scroller;
+    this.#list = list;
     this.#jump = jump;
     this.#earlier = earlier;
     // Once a frame, after the layout and before the picture: nothing here asks for a layout
@@ -34,30 +60,56 @@ export class Follow {
     for (const part of [scroller, ...scroller.children]) this.#sizes.observe(part);
   }
 
-  /** Another conversation begins. */
+  /** All rows go. If the same message is drawn again, whoever was reading it goes on there. */
   reset() {
-    this.#follows = this.#mayAsk = true;
+    const row = !this.#follows && this.#place?.[0].closest('[data-message-id]');
+    this.#lost = row && [row.dataset.messageId, this.#distance(row)];
+    this.#mayAsk = true;
+    this.follow();
+    // What is drawn instead may have the same size.
+    this.#sizes.unobserve(this.#list);
+    this.#sizes.observe(this.#list);
   }
 
-  /** Something new is drawn at the end. */
-  note() {
+  /** Something new is drawn at the end, with so many messages. */
+  note(messages = 0) {
     this.#news = true;
+    this.#count += messages;
   }
 
   /** From now on the view stays at the end. */
   follow() {
     this.#follows = true;
+    this.#target = undefined;
+    this.#noNews();
   }
 
-  /** Draws older messages before `first`; what is in view stays where it is. */
-  prepend(first, draw) {
+  /** The reader goes elsewhere: from now on the view stays there. */
+  leave() {
+    this.#follows = false;
+    this.#target = undefined;
+    this.#mark();
+  }
+
+  /** The reader wants to go to the end: there in one glide, unless motion is unwanted. */
+  glide() {
+    const scroller = this.#scroller;
+    if (scroller.ownerDocument.defaultView.matchMedia('(prefers-reduced-motion: reduce)').matches) {
+      this.follow();
+      return this.settle();
+    }
+    const { top } = this.#read();
+    this.#target = top + this.#way();
+    return scroller.scrollTo({ top: this.#target, behavior: 'smooth' });
+  }
+
+  /** Draws older messages at the top; what is in view stays where it is. */
+  prepend(draw) {
     // A scroll that nobody has told of yet counts.
     this.scrolled();
-    const place = () => first?.getBoundingClientRect().top ?? 0;
-    const before = place();
+    this.#mark();
     draw();
-    this.#scroller.scrollTop += place() - before;
-    this.#top = this.#scroller.scrollTop;
+    this.#keep();
     this.#mayAsk = true;
   }
 
@@ -67,46 +119,148 @@ export class Follow {
     this.settle();
   }
 
-  scrolled() {
-    const { scrollTop, clientHeight } = this.#scroller;
-    if (!clientHeight) return;
-    const atEnd = this.#atEnd();
-    if (scrollTop < this.#top && !atEnd) {
-      this.#follows = false;
-    } else if (atEnd) {
-      this.#follows = true;
-      this.#noNews();
-    }
-    if (scrollTop < NEAR && scrollTop < this.#top && this.#mayAsk) {
-      this.#mayAsk = false;
-      this.#earlier();
-    }
-    this.#top = scrollTop;
+  /** The wheel turns, before anything moves: up leaves the end at once, down at the end comes back. */
+  wheel(event) {
+    const { deltaY, ctrlKey, shiftKey, defaultPrevented } = event;
+    if (!deltaY || ctrlKey || shiftKey || defaultPrevented) return;
+    const path = event.composedPath();
+    const inner = path.slice(0, path.indexOf(this.#scroller));
+    if (path.length === inner.length + 1 || inner.some((box) => box.scrollTop > 0)) return;
+    if (deltaY > 0) this.#arrive();
+    else if (this.#scroller.scrollTop > 0) this.leave();
   }
 
-  /** Something changed its size: stays at the end, or offers the way there. */
+  /** A button of the mouse or a finger is down: the text below it stands still. */
+  press(event) {
+    const { target, type, offsetX } = event;
+    const scroller = this.#scroller;
+    // The scroll bar tells by scrolling.
+    if (!scroller.contains(target) || (target === scroller && offsetX >= scroller.clientWidth)) return;
+    this.#press?.abort();
+    const { signal } = (this.#press = new AbortController());
+    const release = ({ buttons }) => buttons || this.#released();
+    // A finger is heard where it went down, also if that is no longer in the document.
+    const source = type === 'touchstart' ? target : scroller.ownerDocument;
+    for (const name of RELEASES) source.addEventListener(name, release, { signal, capture: true });
+  }
+
+  scrolled() {
+    const { top, way } = this.#read();
+    if (way === undefined) return;
+    const [before, room] = [this.#top, this.#room];
+    this.#top = top;
+    this.#room = top + way;
+    if (top < before) {
+      // A transcript that gets shorter takes the view along: that is nobody's scrolling.
+      if (way > SLACK || this.#room >= room) this.leave();
+      if (top < NEAR && this.#mayAsk) {
+        this.#mayAsk = false;
+        this.#earlier();
+      }
+    } else if (top > before) {
+      if (top >= this.#target - SLACK) {
+        this.follow();
+        this.settle();
+      } else this.#arrive();
+    }
+    if (!this.#follows) this.#mark();
+  }
+
+  /** Something changed its size: stays at the end or where the reader is, and offers the way there. */
   settle() {
+    if (this.#press) return;
+    const lost = this.#lost && this.#list.querySelector(`[data-message-id="${CSS.escape(this.#lost[0])}"]`);
+    if (lost) {
+      this.#follows = false;
+      this.#place = [lost, this.#lost[1]];
+      this.#top = this.#scroller.scrollTop;
+    }
+    this.#lost = undefined;
     if (this.#follows) {
       this.#scroller.scrollTop = this.#scroller.scrollHeight;
-      this.#top = this.#scroller.scrollTop;
       this.#noNews();
-    } else if (!this.#atEnd()) {
-      this.#jump.hidden = !this.#news;
+      const { top, way } = this.#read();
+      this.#top = top;
+      this.#room = top + way;
+    } else {
+      this.#keep();
+      if (this.#news && this.#way() > SLACK) this.#offer();
     }
   }
 
   /** Nothing is watched any more. */
   end() {
+    this.#press?.abort();
     this.#sizes.disconnect();
+  }
+
+  #released() {
+    this.#press.abort();
+    this.#press = undefined;
+    const { ownerDocument } = this.#scroller;
+    const range = ownerDocument.getSelection().getComposedRanges?.({ shadowRoots: [this.#scroller.getRootNode()] })[0];
+    // Whoever selects text is reading.
+    if (range && !range.collapsed && this.#scroller.contains(range.startContainer)) return this.leave();
+    this.#arrive();
+    return this.settle();
+  }
+
+  /** The reader came to the real end. */
+  #arrive() {
+    if (this.#way() <= SLACK) this.follow();
+  }
+
+  /** Remembers what stands at the upper edge. */
+  #mark() {
+    const { top } = this.#scroller.getBoundingClientRect();
+    let place = this.#list;
+    for (let next = place; next?.offsetParent; next = endsBelow(next.children, top)) {
+      place = next;
+      if (next.getBoundingClientRect().top >= top) break;
+    }
+    this.#place = [place, this.#distance(place)];
+  }
+
+  /**
+   * What stood at the upper edge stands there again, whatever grew above it. If the position is
+   * another one already, the browser or the reader has seen to it and will tell.
+   */
+  #keep() {
+    const [place, distance] = this.#place;
+    if (!place.isConnected || this.#scroller.scrollTop !== this.#top) return;
+    const shift = this.#distance(place) - distance;
+    if (Math.abs(shift) >= 1) this.#scroller.scrollTop += shift;
+    this.#top = this.#scroller.scrollTop;
+  }
+
+  /** How far below the upper edge a box stands, without the motion of what fades in. */
+  #distance(box) {
+    let distance = -this.#scroller.scrollTop;
+    for (let part = box; part && part !== this.#scroller; part = part.offsetParent) distance += part.offsetTop;
+    return distance;
+  }
+
+  #read() {
+    const { scrollTop, clientHeight } = this.#scroller;
+    return { top: scrollTop, way: clientHeight ? this.#way() : undefined };
+  }
+
+  /** How far it is to the end. */
+  #way() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
+    return scrollHeight - scrollTop - clientHeight;
+  }
+
+  #offer() {
+    this.#jump.hidden = false;
+    this.#jump.lastChild.textContent = this.#count || '';
   }
 
   #noNews() {
     this.#news = false;
+    this.#count = 0;
+    // Whoever stood on the button reads on.
+    if (this.#jump.matches(':focus')) this.#scroller.focus({ preventScroll: true });
     this.#jump.hidden = true;
-  }
-
-  #atEnd() {
-    const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
-    return scrollHeight - scrollTop - clientHeight <= SLACK;
   }
 }

@@ -9,6 +9,14 @@ const ENGLISH = {
   jump: 'New messages',
   send: 'Send',
   stop: 'Stop',
+  // The line over the text box.
+  closed: 'Messages cannot be written here now.',
+  tooLong: 'This message is too long: shorten it to {limit} characters.',
+  editing: 'You are editing a message.',
+  cancel: 'Cancel',
+  // What screen readers hear in place of code, and after the beginning of a long answer.
+  code: 'Code.',
+  more: 'The answer goes on in the conversation.',
   // What the agent is doing.
   starting: 'Connecting\u2026',
   idle: 'Online',

@@ -1,5 +1,5 @@
-//! What outlives a page load in this tab's sessionStorage: the anonymous key and the
-//! conversation's id, nothing else. A page whose storage is closed works too, as
+//! What outlives a page load in this tab's sessionStorage: the anonymous key, the
+//! conversation's id and the draft of its composer, nothing else. A page whose storage is closed works too, as
 //! somebody new after each reload.
 
 use std::cell::RefCell;
@@ -18,6 +18,9 @@ extern "C" {
     #[wasm_bindgen(js_name = writeStorage)]
     fn write(key: &str, value: Option<&str>);
 }
+
+const CONVERSATION: &str = "mindset:conversation:";
+const DRAFT: &str = "mindset:draft:";
 
 thread_local! {
     /// Places that elements have now.
@@ -71,6 +74,20 @@ impl Place {
         }
     }
 
+    /// The name under which the panel keeps what is being written in a conversation, or in one
+    /// that has no id yet; empty where nothing is kept.
+    pub(crate) fn draft(&self, conversation: Option<&str>) -> String {
+        match self.conversation.strip_prefix(CONVERSATION) {
+            Some(place) => concat(&[DRAFT, place, "|", conversation.unwrap_or_default()]),
+            None => String::new(),
+        }
+    }
+
+    /// Whoever wrote this is gone, or the conversation is.
+    pub(crate) fn forget_draft(&self, conversation: Option<&str>) {
+        write(&self.draft(conversation), None);
+    }
+
     /// The channel on which pages talk about a conversation. Its name says which one it is,
     /// what is sent says nothing.
     pub(crate) fn channel(&self, conversation: &str) -> String {
@@ -84,7 +101,7 @@ fn free(agent: &str) -> String {
         let mut taken = taken.borrow_mut();
         let mut at = 0;
         loop {
-            let name = concat(&["mindset:conversation:", agent, "|", &digits(at)]);
+            let name = concat(&[CONVERSATION, agent, "|", &digits(at)]);
             if !taken.contains(&name) {
                 taken.push(name.clone());
                 return name;

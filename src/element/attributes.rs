@@ -23,6 +23,10 @@ pub(crate) struct Attributes {
     pub(crate) placeholder: Option<String>,
     /// `conversation-id`.
     pub(crate) conversation_id: Option<String>,
+    /// `disabled`: why nothing can be written, blank without a reason.
+    pub(crate) closed: Option<String>,
+    /// `forget-drafts`.
+    pub(crate) forget_drafts: bool,
 }
 
 impl Attributes {
@@ -33,14 +37,22 @@ impl Attributes {
             let text = text.trim();
             (!text.is_empty()).then(|| text.to_owned())
         };
+        let is_set = |name: &str| convert::member(element, name).is_truthy();
+        let reason = || {
+            let text = element.get_attribute("disabled").unwrap_or_default();
+            let text = text.trim();
+            if matches!(text, "true" | "disabled") { String::new() } else { text.to_owned() }
+        };
         Attributes {
             agent_uid: filled("agentUid"),
             app_uid: filled("appUid"),
             server: filled("server"),
-            headless: convert::member(element, "headless").is_truthy(),
+            headless: is_set("headless"),
             heading: filled("heading"),
             placeholder: filled("placeholder"),
             conversation_id: filled("conversationId"),
+            closed: is_set("disabled").then(reason),
+            forget_drafts: is_set("forgetDrafts"),
         }
     }
 

@@ -2,7 +2,7 @@
 //! lives from the element's arrival in the document to its real removal; moves
 //! change nothing.
 
-mod attributes;
+pub(crate) mod attributes;
 mod channels;
 mod methods;
 
@@ -78,8 +78,7 @@ impl Agent {
     pub fn refresh(&self) {
         let Host::Element(element) = &self.driver.host else { return };
         let new = Attributes::read(element);
-        let (heading, placeholder) = (new.heading.as_deref(), new.placeholder.as_deref());
-        self.driver.view.show(&self.driver, new.headless, heading, placeholder);
+        self.driver.view.show(&self.driver, &new);
         if self.started.get() {
             self.configure(&new);
         }

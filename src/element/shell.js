@@ -17,13 +17,15 @@ const PROPERTIES = {
   heading: 'heading',
   placeholder: 'placeholder',
   conversationId: 'conversation-id',
+  disabled: 'disabled',
+  forgetDrafts: 'forget-drafts',
   situationalAwareness: 'situational-awareness',
   passthroughParams: 'passthrough-params',
 };
 /** A page that is complete may still call `init`, but seldom so late, in milliseconds. */
 const LATE_MS = 3_000;
 const WAITING = 'Waiting for mindset.init({ appUid }) or the attribute app-uid.';
-const BOOLEANS = new Set(['headless']);
+const BOOLEANS = new Set(['headless', 'disabled', 'forgetDrafts']);
 
 /**
  * Defines the element once per page, where there are elements; gives `{ init, createChat,
@@ -254,7 +256,8 @@ function elementClass(loader, page) {
       set(value) {
         if (name in JSON_VALUES) return assign(this, name, value);
         this.removeAttribute(name);
-        if (BOOLEANS.has(name)) this.toggleAttribute(attribute, Boolean(value) && value !== 'false');
+        const isText = typeof value === 'string' && value;
+        if (BOOLEANS.has(name) && !isText) this.toggleAttribute(attribute, Boolean(value));
         else if (value === null || value === undefined) this.removeAttribute(attribute);
         else this.setAttribute(attribute, value);
       },

@@ -429,6 +429,11 @@ export interface MindsetAgentElement extends HTMLElement, Session {
   heading: string | null;
   /** `placeholder`: the hint in the empty text box. */
   placeholder: string | null;
+  /** `disabled`: closes the composer; a text says why. Reads as a boolean. */
+  get disabled(): boolean;
+  set disabled(reason: boolean | string);
+  /** `forget-drafts`: what is being written is not kept for the next page load. */
+  forgetDrafts: boolean;
   /** `conversation-id`: the conversation to go on with; another value later switches to it. */
   conversationId: string | null;
   /** `situational-awareness`: takes an object, or the JSON text of the attribute; reads the attribute. */

@@ -2,8 +2,7 @@
 // announcements; pictures for people in target/screenshots.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -79,17 +78,6 @@ test('sources are links that give nothing away, and only where they lead to the 
   assert.match(await announcer.textContent(), /^Unused days[^<]*March \[2\]\.$/);
 });
 
-test('at twice the text size the question is whole and its buttons are in reach', async () => {
-  const host = await s.ready({ context: { viewport: { width: 500, height: 360 } }, head: '<style>mindset-agent { --mindset-font-size: 30px }</style>' });
-  await STATES.question.reach(host, s.runtime);
-  await host.panel.allowButton.scrollIntoViewIfNeeded();
-  await host.page.screenshot({ path: join(SCREENSHOTS, 'panel-question-zoom.png') });
-  const overflow = await host.panel.log.evaluate((log) => log.scrollWidth - log.clientWidth);
-  assert.ok(overflow <= 0, `the transcript scrolls sideways by ${overflow} px`);
-  await host.panel.allowButton.click();
-  assert.equal((await host.late()).status, 'finished');
-});
-
 test('a very long word does not make the panel scroll sideways', async () => {
   const host = await s.ready({ context: { viewport: { width: 360, height: 640 } } });
   s.runtime.onRun = (run) => run.start().say('x'.repeat(400)).finish();
@@ -105,29 +93,6 @@ test('the transcript is a log, the composer and the buttons have names, errors a
   assert.ok(tree.trim().length > 0, 'the composer has a name');
   await STATES.error.reach(host, s.runtime);
   await host.panel.host.getByRole('alert').waitFor();
-});
-
-test('an answer is announced once, when it is whole', async () => {
-  const host = await s.ready();
-  s.runtime.hold();
-  await host.start('hello');
-  const run = await s.runtime.nextRun();
-  const announcer = host.panel.host.locator('[role="status"][aria-live="polite"]').first();
-  assert.equal(await host.panel.log.getAttribute('aria-live'), 'off', 'the log does not announce every piece');
-  run.start().say('Good ').say('morning');
-  await host.panel.reads('hello', 'Good morning');
-  assert.equal(await announcer.textContent(), '');
-  run.say('.').finish();
-  await host.saw('agent-idle', 2);
-  assert.equal(await announcer.textContent(), 'Good morning.');
-});
-
-test('who spoke is said, not only painted', async () => {
-  const host = await s.ready();
-  await host.send('hello');
-  const said = await host.panel.messages.evaluateAll((rows) => rows.map((row) => `${row.getAttribute('aria-label') ?? ''} ${row.textContent}`));
-  assert.match(said[0], /you/i);
-  assert.match(said[1], /agent|assistant|support/i);
 });
 
 test('a person who asked for less motion gets none', async () => {

@@ -74,6 +74,48 @@ test('properties set before the definition are taken over', async () => {
   assert.deepEqual(await host.run(() => window.early), { headless: false });
 });
 
+test('what frameworks set before the definition: booleans, texts, objects and handlers', async () => {
+  const host = await answers(html({
+    script: '',
+    init: null,
+    elements: '<mindset-agent id="agent" headless="false"></mindset-agent>',
+    foot: `<script>
+      const early = document.getElementById('agent');
+      Object.assign(early, { agentUid: 'support', disabled: 'Not yet.', forgetDrafts: true, situationalAwareness: { page: 'early' }, passthroughParams: { a: 1 }, conversationId: null, other: 7 });
+      early.onclick = () => { window.clicked = true; };
+    </script><script src="/mindset-agent.js"></script><script>mindset.init(${INIT})</script>`,
+  }));
+  const read = await host.run(() => {
+    const e = document.getElementById('agent');
+    return [e.headless, e.disabled, e.getAttribute('disabled'), e.forgetDrafts, e.conversationId, e.other];
+  });
+  assert.deepEqual(read, [false, true, 'Not yet.', true, null, 7]);
+  await host.panel.shows('Not yet.');
+  assert.equal(s.runtime.runs[0].input.context[0].value, '{"page":"early"}');
+  await host.run(() => {
+    const e = document.getElementById('agent');
+    e.disabled = 'false';
+    e.forgetDrafts = 'false';
+  });
+  assert.deepEqual(await host.run(() => [document.getElementById('agent').disabled, document.getElementById('agent').forgetDrafts]), [false, false]);
+});
+
+test('a clone, a template and HTML text make elements of their own', async () => {
+  const host = await s.ready({ elements: '<template id="mold"><mindset-agent id="cast" agent-uid="support"></mindset-agent></template><mindset-agent id="agent" agent-uid="support"></mindset-agent>' });
+  await host.send('original');
+  await host.run(() => {
+    const clone = document.getElementById('agent').cloneNode(true);
+    clone.id = 'clone';
+    document.body.append(clone, document.getElementById('mold').content.cloneNode(true));
+  });
+  for (const id of ['clone', 'cast']) {
+    await host.saw('agent-idle', 1, id);
+    assert.equal((await host.send(`I am ${id}`, undefined, id)).text, `You said: I am ${id}.`);
+    await host.panel.of(id).reads(`I am ${id}`, `You said: I am ${id}.`);
+  }
+  await host.panel.reads('original', 'You said: original.');
+});
+
 test('the headless property set before the definition draws nothing', async () => {
   const host = await answers(html({
     script: '',

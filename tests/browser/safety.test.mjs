@@ -112,6 +112,49 @@ test('HTML in an answer is text and asks for nothing', async () => {
   assert.deepEqual(asked, []);
 });
 
+const LINKS = `[a](java&#9;script:alert(1))  [b](JaVaScRiPt:alert(1))  [c](javascript&colon;alert(1))  [d](<java
+script:alert(1)>)  [e](data:text/html,<script>alert(1)</script>)  [f](&#1;javascript:alert(1))  [g](//evil.example/x)  [h][r]  <javascript:alert(1)>
+
+[r]: vbscript:x "t&quot; onmouseover=alert(1) x=&quot;"
+
+<a href="java\tscript:alert(1)">i</a> <svg><a xlink:href="javascript:alert(1)">j</a></svg> <iframe srcdoc="<script>alert(1)</script>"></iframe> <form action="javascript:alert(1)"><button>k</button></form>
+
+[ok](https://ok.example/)`;
+
+for (const [how, pieces] of [['whole', [LINKS]], ['character by character', [...LINKS]]]) {
+  test(`links are judged as the browser judges them, in an answer that comes ${how}`, async () => {
+    const host = await s.ready();
+    const before = host.requests.length;
+    await host.run(() => {
+      window.bad = [];
+      window.alert = () => window.bad.push('alert');
+      const root = document.getElementById('agent').shadowRoot;
+      const look = () => {
+        for (const a of root.querySelectorAll('a')) {
+          if (!['http:', 'https:', 'mailto:'].includes(a.protocol)) window.bad.push(`protocol ${a.protocol} of ${a.outerHTML}`);
+          if (!/noopener/.test(a.rel)) window.bad.push(`rel of ${a.outerHTML}`);
+        }
+        for (const node of root.querySelectorAll('iframe, form, script, svg:not(.icon), svg a')) window.bad.push(node.outerHTML);
+        for (const node of root.querySelectorAll('*')) for (const { name } of node.attributes) if (/^on|^style$|^srcdoc$/.test(name)) window.bad.push(`${name} of ${node.localName}`);
+      };
+      new MutationObserver(look).observe(root, { subtree: true, childList: true, attributes: true });
+    });
+    s.runtime.onRun = (run) => {
+      run.start();
+      for (const piece of pieces) run.say(piece);
+      run.finish();
+    };
+    await host.send('go');
+    await host.run(() => {
+      const root = document.getElementById('agent').shadowRoot;
+      root.addEventListener('click', (event) => /^https?:/.test(event.target.closest('a')?.href) && event.preventDefault());
+      for (const node of root.querySelectorAll('[part~="message"] *')) node.click?.();
+    });
+    assert.deepEqual([...new Set(await host.run(() => window.bad))], []);
+    assert.deepEqual(host.requests.slice(before).filter((url) => !url.startsWith(s.runtime.origin)), []);
+  });
+}
+
 test('HTML in what the person types, in the heading and in an error is text too', async () => {
   const [image] = HOSTILE;
   const host = await s.ready({ elements: `<mindset-agent id="agent" agent-uid="support" heading="&lt;img src=x onerror=owned=1&gt;" placeholder="&lt;b&gt;"></mindset-agent>` });

@@ -1,10 +1,11 @@
 // The module that does not load, and the module that traps.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { html } from '../support/host.mjs';
-import { wasmName } from '../support/paths.mjs';
+import { built, wasmName } from '../support/paths.mjs';
 import { ScriptedRuntime } from '../support/scripted-runtime.mjs';
 import { suite } from '../support/suite.mjs';
 import { until } from '../support/wait.mjs';
@@ -233,6 +234,21 @@ test('a call that comes too early for a part that is not there: the error says s
   assert.deepEqual(await host.errors(), []);
 });
 
+test('a module on another origin that does not allow this one: the error names the header', async () => {
+  const site = await ScriptedRuntime.start();
+  site.sources = { 'script-src': s.runtime.origin, 'connect-src': s.runtime.origin };
+  s.runtime.page(`/${wasmName()}`, readFileSync(built(wasmName())), { 'content-type': 'application/wasm' });
+  try {
+    const host = await s.open(site.page('/', html({ script: `${s.runtime.origin}/mindset-agent.js`, foot: '<script>window.reached = true</script>' })));
+    const error = await host.error();
+    assert.equal(error.code, 'wasm-load');
+    assert.match(error.message, /\.wasm could not be fetched .* Access-Control-Allow-Origin/);
+    await unharmed(host);
+  } finally {
+    await site.stop();
+  }
+});
+
 /**
  * Makes the module's next call trap: it asks the page for the time in every call,
  * and a RuntimeError out of there leaves the module the way a trap does.
@@ -253,6 +269,7 @@ test('a trap settles what waits, and a fresh instance goes on', async () => {
     elements: '<mindset-agent id="agent" agent-uid="support"></mindset-agent><mindset-agent id="other" agent-uid="support"></mindset-agent>',
   });
   await host.saw('agent-idle', 1, 'other');
+  await host.panel.input.fill('a draft');
   await trap(host);
   const outcome = await host.run(async () => {
     const e = document.getElementById('agent');
@@ -267,6 +284,7 @@ test('a trap settles what waits, and a fresh instance goes on', async () => {
   assert.equal(error.code, 'internal');
   assert.equal((await host.run(() => document.getElementById('agent').sendWhenIdle('hello'))).text, 'You said: hello.');
   assert.equal((await host.run(() => document.getElementById('other').sendWhenIdle('hello'))).text, 'You said: hello.');
+  assert.equal(await host.panel.input.inputValue(), 'a draft');
 });
 
 test('a fresh instance knows what the page has set, and calls left open are answered as unknown', async () => {

@@ -110,6 +110,18 @@ export const STATES = {
       await host.panel.host.getByRole('button', { name: /New messages/ }).waitFor();
     },
   },
+  disabled: {
+    attributes: 'disabled="Sign in to write a message."',
+    async reach(host) {
+      await host.panel.shows('Sign in to write a message.');
+    },
+  },
+  'too long': {
+    async reach(host) {
+      await host.panel.input.fill('x'.repeat(100_001));
+      await host.panel.shows(/This message is too long/);
+    },
+  },
   'right-to-left': {
     page: { head: '<style>html { direction: rtl }</style>' },
     async reach(host, runtime) {
