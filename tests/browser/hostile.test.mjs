@@ -134,10 +134,24 @@ test('hostile words in tool calls, errors, sources and history', { timeout: 1_20
   }
 });
 
+const button = (text) => ({ action: text, label: text, payload: text });
 const DOCUMENTS = {
-  card: (text) => ({ title: text, subtitle: text, text, fields: [{ label: text, value: text }] }),
-  list: (text) => ({ title: text, items: [{ title: text, text, href: text }] }),
-  choices: (text) => ({ question: text, mode: 'single', options: [{ id: 'a', label: text, description: text }], action: 'pick' }),
+  card: (text) => ({ title: text, subtitle: text, text, href: text, image: { url: text, alt: text }, fields: [{ label: text, value: text, href: text }], actions: [button(text)] }),
+  list: (text) => ({ title: text, items: [{ title: text, text, href: text, image: { url: text, alt: text }, action: button(text) }] }),
+  table: (text) => ({ title: text, columns: [{ key: text, label: text }], rows: [{ [text]: text }] }),
+  form: (text) => ({
+    title: text,
+    text,
+    fields: [
+      { name: 'a', label: text, type: 'url', hint: text, placeholder: text, value: text },
+      { name: 'b', label: text, type: 'select', options: [{ value: text, label: text }] },
+      { name: 'c', label: text, type: 'date', min: text, max: text },
+    ],
+    submit: button(text),
+  }),
+  choices: (text) => ({ question: text, text, mode: 'single', options: [{ id: text, label: text, description: text }], submit: button(text) }),
+  chart: (text) => ({ type: 'bar', title: text, unit: text, labels: [text], series: [{ name: text, values: [1] }] }),
+  progress: (text) => ({ title: text, text, steps: [{ label: text, state: 'active' }] }),
 };
 
 for (const [kind, doc] of Object.entries(DOCUMENTS)) {
