@@ -95,7 +95,7 @@ extern "C" {
     #[wasm_bindgen(method, js_name = setActivity)]
     fn set_activity(this: &Panel, activity: &str);
     #[wasm_bindgen(method, js_name = setNotice)]
-    fn set_notice(this: &Panel, text: Option<&str>, error: bool, action: Option<&str>);
+    fn set_notice(this: &Panel, text: Option<&str>, error: bool, action: Option<&str>, about: &JsValue);
     #[wasm_bindgen(method, js_name = setDisclosure)]
     fn set_disclosure(this: &Panel, text: Option<&str>);
     #[wasm_bindgen(method)]
@@ -202,7 +202,8 @@ impl View {
         if error.code != ErrorCode::Busy
             && let Some(panel) = self.panel()
         {
-            panel.set_notice(Some(&error.message), true, None);
+            let about = about(error.code.as_str(), &Default::default());
+            panel.set_notice(Some(&error.message), true, None, &about);
         }
         false
     }
@@ -260,7 +261,13 @@ fn show_notice(panel: &Panel, notice: Option<&Notice>) {
         NoticeAction::Reconnect => "reconnect",
         NoticeAction::Continue => "continue",
     });
-    panel.set_notice(notice.map(|n| n.text.as_str()), notice.is_some_and(|n| n.error), action);
+    let about = notice.map_or(JsValue::UNDEFINED, |notice| about(notice.key, &notice.names));
+    panel.set_notice(notice.map(|n| n.text.as_str()), notice.is_some_and(|n| n.error), action, &about);
+}
+
+/// What the words of other languages go by: key, tools that acted, tools that may have.
+fn about(key: &str, [done, unknown]: &[String; 2]) -> JsValue {
+    convert::plain(&Value::Array(vec![key.into(), done.as_str().into(), unknown.as_str().into()]))
 }
 
 fn call(state: ToolState) -> &'static str {

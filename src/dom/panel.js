@@ -193,8 +193,11 @@ export class Panel {
     this.#composer.setBusy(this.#busy(), activity === 'stopping');
   }
 
-  /** A notice under the last message, with a button for `action`: retry, reconnect or continue. */
-  setNotice(words, error, action) {
+  /**
+   * A notice under the last message, with a button for `action`: retry, reconnect or continue.
+   * `about` says it in other languages: a key, and names of tools that acted or may have.
+   */
+  setNotice(words, error, action, about) {
     const stood = this.#notice.contains(this.#root.activeElement);
     this.#notice.textContent = '';
     if (stood) this.#goOnWriting();
@@ -206,7 +209,7 @@ export class Panel {
     // The role comes first: what appears in an alert is read out at once.
     this.#notice.setAttribute('role', error ? 'alert' : 'status');
     const card = add(this.#notice, `div|class=card ${error ? 'error' : ''}`);
-    add(card, 'p|part=notice__text|dir=auto', words);
+    add(card, 'p|part=notice__text|dir=auto', this.#text.notice(words, about));
     if (action) add(card, `button|type=button|part=notice__button|data-do=${action}`, this.#text(action));
   }
 

@@ -62,9 +62,30 @@ const ENGLISH = {
   retry: 'Retry',
   reconnect: 'Reconnect',
   continue: 'Continue',
+  noticeDone: 'Done already: {names}.',
+  noticeUnknown: 'May have acted: {names}.',
 };
 
-/** `text(key, values)`: the words of a key, with `{name}` replaced by the value of that name. */
-export function texts() {
-  return (key, values = {}) => ENGLISH[key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
+/**
+ * `text(key, values)`: the words of a key, with `{name}` replaced by the value of that name. Words
+ * may differ by number: `{ one, other, … }` by the plural rules of the locale, for `values.count`.
+ * `strings` are the page's own words, which go before those of the language's `table`.
+ */
+export function texts({ locale = 'en', table, strings } = {}) {
+  const own = (key) => strings?.[key] ?? table?.[key];
+  const shown = (value) => (typeof value === 'number' ? new Intl.NumberFormat(locale).format(value) : (value ?? ''));
+  const fill = (words, values) => {
+    const chosen = typeof words === 'object' ? (words[new Intl.PluralRules(locale).select(values.count)] ?? words.other) : words;
+    return chosen.replace(/\{(\w+)\}/g, (_, name) => shown(values[name]));
+  };
+  const text = (key, values = {}) => fill(own(key) ?? ENGLISH[key], values);
+  text.locale = locale;
+  /** A notice: English as it was told, other languages by what it is about. */
+  text.notice = (english, [key, done, unknown] = []) => {
+    const words = key && (own(`notice-${key}`) ?? table?.notice);
+    if (!words) return english;
+    const acted = [done && text('noticeDone', { names: done }), unknown && text('noticeUnknown', { names: unknown })];
+    return [fill(words, {}), ...acted].filter(Boolean).join(' ');
+  };
+  return text;
 }

@@ -192,7 +192,7 @@ impl Session {
             self.renewal.stage = Stage::Resting(Some(now.saturating_add(self.renewal.pause)));
             if awaited {
                 let action = Some(NoticeAction::Reconnect);
-                self.out.notice(Some(Notice { error: false, text: error.message, action }));
+                self.out.notice(Some(Notice::remark(error.code.as_str(), &error.message).offers(action)));
             }
             return;
         }

@@ -32,13 +32,15 @@ impl Ending {
             Ending::Failed { error, effects, .. } => (Some(error), &*error.message, effects),
             Ending::Stopped { effects } => (None, "Stopped.", effects),
         };
-        let done = in_words(effects);
+        let names = [acted(effects, false), acted(effects, true)];
+        let done = in_words(&names);
         if error.is_none() && done.is_empty() {
             return None;
         }
+        let key = error.map_or("stopped", |error| error.code.as_str());
         let may_retry = may_retry && error.is_none_or(|error| error.retryable);
         let action = may_retry.then_some(NoticeAction::Retry);
-        Some(Notice { error: error.is_some(), text: concat(&[lead, &done]), action })
+        Some(Notice { error: error.is_some(), text: concat(&[lead, &done]), key, names, action })
     }
 
     /// The same with what the page's tools did.
@@ -98,7 +100,7 @@ impl Session {
         self.end_turn(turn, ending, now);
         if asks && matches!(self.state, State::Resting) {
             let text = "The agent asked for a confirmation that this version cannot show.";
-            self.out.notice(Some(Notice { error: false, text: text.to_owned(), action: None }));
+            self.out.notice(Some(Notice::remark("confirmation", text)));
         }
     }
 
@@ -125,8 +127,7 @@ impl Session {
             Ending::Finished { bound } => {
                 result.bound = bound;
                 if bound.is_none() && result.text.is_none() {
-                    let text = "The agent gave no answer.".to_owned();
-                    self.out.notice(Some(Notice { error: false, text, action: None }));
+                    self.out.notice(Some(Notice::remark("no-answer", "The agent gave no answer.")));
                 }
                 self.complete(*turn, bound);
             }
@@ -255,22 +256,27 @@ fn all_effects(turn: &mut Turn, listed: Vec<Value>) -> Vec<Value> {
     all
 }
 
-/// What must be known before the message is sent again: the calls that did something, or
-/// may have. Empty for none.
-fn in_words(effects: &[Value]) -> String {
-    let mut words = String::new();
-    for (lead, unknown) in [(" Done already: ", false), (" May have acted: ", true)] {
-        let mut before = lead;
-        for effect in effects {
-            let Some(name) = effect.str("toolName") else { continue };
-            if (effect.str("outcome") == Some("unknown")) == unknown {
-                words.push_str(before);
-                words.push_str(&fault::said(name));
-                before = ", ";
+/// The tools that acted, or may have, in one line; empty for none.
+fn acted(effects: &[Value], unknown: bool) -> String {
+    let mut names = String::new();
+    for effect in effects {
+        let Some(name) = effect.str("toolName") else { continue };
+        if (effect.str("outcome") == Some("unknown")) == unknown {
+            if !names.is_empty() {
+                names.push_str(", ");
             }
+            names.push_str(&fault::said(name));
         }
-        if before != lead {
-            words.push('.');
+    }
+    names
+}
+
+/// What must be known before the message is sent again; empty for nothing.
+fn in_words([done, unknown]: &[String; 2]) -> String {
+    let mut words = String::new();
+    for (lead, names) in [(" Done already: ", done), (" May have acted: ", unknown)] {
+        if !names.is_empty() {
+            words.push_str(&concat(&[lead, names, "."]));
         }
     }
     words
@@ -278,14 +284,14 @@ fn in_words(effects: &[Value]) -> String {
 
 /// The turn can go on where a limit stopped it.
 fn at_bound(reason: BoundReason) -> Notice {
-    let which = match reason {
-        BoundReason::StepLimit => "step",
-        BoundReason::Deadline => "time",
-        BoundReason::SpendLimit => "cost",
-        BoundReason::Repetition => "repetition",
+    let (key, which) = match reason {
+        BoundReason::StepLimit => ("step-limit", "step"),
+        BoundReason::Deadline => ("deadline", "time"),
+        BoundReason::SpendLimit => ("spend-limit", "cost"),
+        BoundReason::Repetition => ("repetition", "repetition"),
     };
     let text = concat(&["The agent stopped at its ", which, " limit before the job was done."]);
-    Notice { error: false, text, action: Some(NoticeAction::Continue) }
+    Notice::remark(key, &text).offers(Some(NoticeAction::Continue))
 }
 
 /// Somebody wanted the turn to end.

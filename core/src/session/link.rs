@@ -147,14 +147,13 @@ impl Session {
     }
 
     fn tell_broken(&mut self) {
-        let (state, text) = if self.online {
-            (Connection::Reconnecting, "The connection was lost. Reconnecting…")
+        let (state, key, text) = if self.online {
+            (Connection::Reconnecting, "reconnecting", "The connection was lost. Reconnecting…")
         } else {
-            (Connection::Offline, "There is no network. Waiting for it…")
+            (Connection::Offline, "offline", "There is no network. Waiting for it…")
         };
         self.connection(state);
-        let action = Some(NoticeAction::Reconnect);
-        self.out.notice(Some(Notice { error: false, text: text.to_owned(), action }));
+        self.out.notice(Some(Notice::remark(key, text).offers(Some(NoticeAction::Reconnect))));
     }
 
     fn connection(&mut self, state: Connection) {

@@ -124,8 +124,9 @@ impl Session {
     /// Offers to read the messages from before once more.
     pub(super) fn notice_unread(&mut self) {
         if matches!(self.state, State::Resting | State::Idle) {
-            let text = "The messages from before could not be loaded.".to_owned();
-            self.out.notice(Some(Notice { error: false, text, action: Some(NoticeAction::Reconnect) }));
+            let text = "The messages from before could not be loaded.";
+            let notice = Notice::remark("history", text).offers(Some(NoticeAction::Reconnect));
+            self.out.notice(Some(notice));
         }
     }
 
@@ -299,8 +300,7 @@ impl Session {
     /// The calls are another page's, and it is there.
     fn wait_for_owner(&mut self, now: Millis) {
         self.ready(now);
-        let text = ANOTHER_TAB.to_owned();
-        self.out.notice(Some(Notice { error: false, text, action: None }));
+        self.out.notice(Some(Notice::remark("another-tab", ANOTHER_TAB)));
     }
 
     /// Whether the page is gone was not to be found out in time.

@@ -40,7 +40,7 @@ impl Session {
             "mindset.widget" => self.widget_shown(turn, value, now),
             "mindset.warning" => {
                 let text = fault::said(value.str("message").unwrap_or(""));
-                self.out.notice(Some(Notice { error: false, text, action: None }));
+                self.out.notice(Some(Notice::remark("", &text)));
             }
             _ => {}
         }

@@ -63,7 +63,8 @@ impl Session {
             self.out.event(DomEvent::Error(error.clone()));
         }
         let action = (error.code != ErrorCode::InvalidConfig).then_some(NoticeAction::Reconnect);
-        self.out.notice(Some(Notice { error: true, text: error.message.clone(), action }));
+        let notice = Notice::remark(error.code.as_str(), &error.message).offers(action);
+        self.out.notice(Some(Notice { error: true, ..notice }));
         if until.is_none() {
             self.out.activity(Activity::Starting);
             self.drop_kept(Some(&error));

@@ -158,8 +158,7 @@ impl Session {
             }
             phase => {
                 if matches!(phase, Phase::Elsewhere { .. }) {
-                    let text = ANOTHER_TAB.to_owned();
-                    self.out.notice(Some(Notice { error: false, text, action: None }));
+                    self.out.notice(Some(Notice::remark("another-tab", ANOTHER_TAB)));
                 }
                 self.go_on(turn, phase);
             }

@@ -137,10 +137,28 @@ pub enum Activity {
 pub struct Notice {
     /// An error (announced at once) or a remark.
     pub error: bool,
-    /// What happened and what to do next.
+    /// What happened and what to do next, in English.
     pub text: String,
+    /// What it is about, for the words of other languages: the code of an error, or a name of
+    /// its own. Empty for what only the text says.
+    pub key: &'static str,
+    /// The tools that the text names: those that acted, and those that may have.
+    pub names: [String; 2],
     /// What the button does, if there is one.
     pub action: Option<NoticeAction>,
+}
+
+impl Notice {
+    /// A remark that offers nothing.
+    pub fn remark(key: &'static str, text: &str) -> Notice {
+        Notice { error: false, text: text.to_owned(), key, names: Default::default(), action: None }
+    }
+
+    /// The same with an offer.
+    #[must_use]
+    pub fn offers(self, action: Option<NoticeAction>) -> Notice {
+        Notice { action, ..self }
+    }
 }
 
 /// What a notice offers.
