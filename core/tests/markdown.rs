@@ -228,6 +228,22 @@ fn addresses_in_text_are_links() {
     }
 }
 
+/// By the letter of the specification these would stay stars.
+#[test]
+fn scripts_without_spaces_have_emphasis_and_addresses() {
+    let cases = [
+        ("**注意：**请看", "<p><strong>注意：</strong>请看</p>"),
+        ("请**（注意）**看", "<p>请<strong>（注意）</strong>看</p>"),
+        ("**강조(note)**는", "<p><strong>강조(note)</strong>는</p>"),
+        ("これは*「強調」*です", "<p>これは<em>「強調」</em>です</p>"),
+        ("~~旧。~~新", "<p><del>旧。</del>新</p>"),
+        ("見 https://e.com/a。次", "<p>見 <a href=\"https://e.com/a\">https://e.com/a</a>。次</p>"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(by_character(text).pop().unwrap(), expected, "{text}");
+    }
+}
+
 #[test]
 fn formulas_are_no_money() {
     let math = |display: bool, text: &str| format!("<math display=\"{display}\">{text}</math>");

@@ -1,6 +1,6 @@
 //! Addresses that are links by themselves: in angle brackets, or as GFM finds them in text.
 
-use super::scan::{Ahead, between, byte, is_space, rest};
+use super::scan::{Ahead, between, byte, rest};
 
 /// A link that was found.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,8 +87,9 @@ pub(super) fn address(text: &str, at: usize, last: bool) -> Ahead<Found> {
         [Begins::Part, ..] | [_, Begins::Part, _] | [.., Begins::Part] => return Ahead::end(last),
         _ => return Ahead::No,
     };
-    let stop = |byte: u8| is_space(byte) || byte == b'<';
-    let whole = rest(text, at).bytes().position(stop);
+    // Where no spaces are written, punctuation ends an address.
+    let wide = |char: char| matches!(char, '\u{3000}'..='\u{303f}' | '\u{ff01}'..='\u{ff65}');
+    let whole = rest(text, at).find(|char: char| matches!(char, ' ' | '\t' | '\n' | '<') || wide(char));
     if whole.is_none() && !last {
         return Ahead::Hold;
     }

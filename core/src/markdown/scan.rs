@@ -77,6 +77,21 @@ pub(super) fn is_punctuation(char: char) -> bool {
     }
 }
 
+/// Chinese, Japanese, Korean, with their punctuation: written without spaces, so that a
+/// word's end cannot be seen.
+pub(super) fn is_wide(char: char) -> bool {
+    matches!(
+        char,
+        '\u{1100}'..='\u{11ff}'
+            | '\u{2e80}'..='\u{a4cf}'
+            | '\u{ac00}'..='\u{d7ff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{fe30}'..='\u{fe4f}'
+            | '\u{ff01}'..='\u{ffef}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
+}
+
 /// Decodes escapes and entities.
 pub(super) fn unescape(text: &str) -> String {
     let mut out = String::new();

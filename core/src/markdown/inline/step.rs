@@ -1,6 +1,6 @@
 //! One step through the source: what begins here?
 
-use super::super::scan::{Ahead, between, byte, is_punctuation, is_wide_space, rest, run};
+use super::super::scan::{Ahead, between, byte, is_punctuation, is_wide, is_wide_space, rest, run};
 use super::super::{Node, autolink, entity, math};
 use super::item::{Run, Shape};
 use super::{Inline, With};
@@ -88,10 +88,12 @@ impl Inline {
         };
         let before = between(text, self.begin, self.at).chars().next_back().unwrap_or('\n');
         let space = (is_wide_space(before), is_wide_space(after));
-        let mark = (is_punctuation(before), is_punctuation(after));
-        let left = !space.1 && (!mark.1 || space.0 || mark.0);
-        let right = !space.0 && (!mark.0 || space.1 || mark.1);
+        // Wide characters end a word as spaces do, or else `**so：**` would be none.
         let inside = one == b'_';
+        let wide = (!inside && is_wide(before), !inside && is_wide(after));
+        let mark = (!wide.0 && is_punctuation(before), !wide.1 && is_punctuation(after));
+        let left = !space.1 && (!mark.1 || space.0 || mark.0 || wide.0);
+        let right = !space.0 && (!mark.0 || space.1 || mark.1 || wide.1);
         self.at = end;
         self.push_run(Run {
             byte: one,
