@@ -89,6 +89,8 @@ fn answers(bench: &Bench) -> Vec<u32> {
     answers
 }
 
+const KINDS: [&str; 3] = ["text/event-stream", "application/json", ""];
+
 #[test]
 fn anything_in_any_order() {
     for seed in 1..600 {
@@ -98,10 +100,8 @@ fn anything_in_any_order() {
         for step in 0..120 {
             let purposes = bench.requests().len() as u64 + 1;
             let fetch = FetchId(dice.roll(purposes + 1) as u32);
-            let newest = FetchId(purposes as u32 - 1);
-            let fetch = if dice.roll(3) == 0 { fetch } else { newest };
+            let fetch = if dice.roll(3) == 0 { fetch } else { FetchId(purposes as u32 - 1) };
             let event = format!("data: {}\n\n", PIECES[dice.roll(PIECES.len() as u64) as usize]);
-            let kinds = ["text/event-stream", "application/json", ""];
             let input = match dice.roll(19) {
                 0 if step == 0 || dice.roll(8) == 0 => {
                     let page_auth = dice.roll(2) == 0;
@@ -122,7 +122,7 @@ fn anything_in_any_order() {
                     status: [200, 200, 401, 404, 500][dice.roll(5) as usize],
                     content_type: "",
                 },
-                8 | 9 => Input::Head { fetch, status: 200, content_type: kinds[dice.roll(3) as usize] },
+                8 | 9 => Input::Head { fetch, status: 200, content_type: KINDS[dice.roll(3) as usize] },
                 10 => Input::Bytes { fetch, bytes: br#"{"authToken":"t"}"# },
                 16 => {
                     asked += 1;
