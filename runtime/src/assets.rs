@@ -107,11 +107,23 @@ fn respond(
     set(headers, header::CACHE_CONTROL, cache);
     set(headers, header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
     set(headers, HeaderName::from_static("cross-origin-resource-policy"), "cross-origin");
+    if let Some(link) = module_of(name).and_then(|module| HeaderValue::from_str(&module).ok()) {
+        headers.insert(header::LINK, link);
+    }
     set(headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     if name.ends_with(".html") {
         set(headers, header::CONTENT_SECURITY_POLICY, POLICY);
     }
     response
+}
+
+/// What the script will ask for first, so that the browser asks for it while the script still
+/// comes.
+fn module_of(name: &str) -> Option<String> {
+    let is_module = |file: &&str| file.starts_with("mindset-agent-") && file.ends_with(".wasm");
+    let module =
+        EMBEDDED.iter().map(|(name, _)| *name).find(is_module).filter(|_| name == "mindset-agent.js")?;
+    Some(format!("<{module}>; rel=preload; as=fetch; crossorigin"))
 }
 
 fn set(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
