@@ -24,7 +24,9 @@ export function plain({ code = 'wasm-load', message, retryable = true, context }
 
 /** Runs `task` in a task of its own, after the document is parsed: a listener in a script below the tag is in place by then. */
 export function afterParsing(task) {
-  const later = () => setTimeout(task);
+  // Before the next frame, where the browser can say so: the person waits.
+  const { scheduler } = globalThis;
+  const later = () => (scheduler?.postTask ? scheduler.postTask(task, { priority: 'user-blocking' }) : setTimeout(task));
   if (globalThis.document?.readyState === 'loading') document.addEventListener('DOMContentLoaded', later, { once: true });
   else later();
 }
