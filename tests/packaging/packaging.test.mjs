@@ -49,6 +49,12 @@ test('import and require with a half-faked window', async () => {
     const m = await import('mindset-agent'); console.log(typeof m.init)`), 'function');
 });
 
+test('the vocabulary of widgets comes along', async () => {
+  const kinds = await node(`import schema from 'mindset-agent/schema/widgets.json' with { type: 'json' };
+    console.log(schema.examples.map(({ kind }) => kind).join(' '));`);
+  assert.equal(kinds, 'card list table form choices chart progress');
+});
+
 test('a process that imported the package ends by itself', async () => {
   assert.equal(await node("import 'mindset-agent'; process.on('exit', () => console.log('ended'))"), 'ended');
 });

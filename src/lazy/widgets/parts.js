@@ -62,12 +62,14 @@ export class Parts {
     if (text) this.kit.add(parent, 'p|part=widget__text|class=widget-text|dir=auto', text);
   }
 
-  /** An image where the page allows it, else where it would come from. */
+  /** An image by the rules of answers: where the page allows it, or the person asks for it. */
   image(parent, { url, alt }) {
-    const { add, text: say, image } = this.kit;
-    if (image) return image(parent, url, alt);
-    const host = judged(url)?.host;
-    if (host) add(parent, 'p|part=widget__image|class=widget-image|dir=auto', [alt, say('imageFrom', { host })].filter(Boolean).join(' \u2013 '));
+    const { add, text: say, picture } = this.kit;
+    const { host, href } = judged(url) ?? {};
+    if (!host) return;
+    if (picture) return picture(add(parent, 'p|part=widget__image'), href, alt);
+    const words = [alt, say('imageFrom', { host })].filter(Boolean).join(' \u2013 ');
+    add(parent, 'p|part=widget__image|class=widget-image|dir=auto', words);
   }
 
   /** A value in the reader's language. */
