@@ -150,6 +150,8 @@ export class Follow {
     const [before, room] = [this.#top, this.#room];
     this.#top = top;
     this.#room = top + way;
+    // Told late, of a position that is known: the layout may be another one by now.
+    if (top === before) return;
     if (top < before) {
       // A transcript that gets shorter takes the view along: that is nobody's scrolling.
       if (way > SLACK || this.#room >= room) this.leave();
@@ -157,11 +159,11 @@ export class Follow {
         this.#mayAsk = false;
         this.#earlier();
       }
-    } else if (top > before) {
-      if (top >= this.#target - SLACK) {
-        this.follow();
-        this.settle();
-      } else this.#arrive();
+    } else if (top >= this.#target - SLACK) {
+      this.follow();
+      this.settle();
+    } else {
+      this.#arrive();
     }
     if (!this.#follows) this.#mark();
   }
