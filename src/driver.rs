@@ -350,6 +350,10 @@ impl Driver {
     }
 
     fn hear(&self, event: &DomEvent) {
+        if let DomEvent::Runtime(RuntimeEvent::Complete { .. } | RuntimeEvent::RunError(_)) = event {
+            // Whoever hears of the whole answer finds it drawn.
+            self.view.flush();
+        }
         match event {
             DomEvent::Idle { .. } => {
                 self.ready.set(true);

@@ -14,15 +14,15 @@ const WORDS = ['deny', 'allowOnce'];
 /** The cards of one transcript. */
 export class Cards {
   #kit;
-  #list;
+  #rows;
   #calls = new Map();
   /** Calls that are not at their end. */
   #open = new Set();
   #questions = new Map();
 
-  constructor(kit, list) {
+  constructor(kit, rows) {
     this.#kit = kit;
-    this.#list = list;
+    this.#rows = rows;
   }
 
   clear() {
@@ -38,7 +38,7 @@ export class Cards {
   setTool(id, state, words) {
     const { add, icon, text } = this.#kit;
     let line = this.#calls.get(id);
-    if (!line) this.#calls.set(id, (line = add(this.#list, 'div|part=tool|class=tool')));
+    if (!line) this.#calls.set(id, (line = add(this.#rows.page, 'div|part=tool|class=tool')));
     const [said, path] = CALLS[state];
     line.dataset.state = state;
     line.textContent = '';
@@ -52,7 +52,7 @@ export class Cards {
   /** Asks the person. Nothing takes the focus; what is asked is read out at once. */
   addQuestion(id, question, details) {
     const { add, label, text } = this.#kit;
-    const card = add(this.#list, 'div|part=question|class=card question|role=group');
+    const card = add(this.#rows.page, 'div|part=question|class=card question|role=group');
     label(card, question);
     card.dataset.question = id;
     add(card, 'p|part=question__text|role=alert|dir=auto', question);

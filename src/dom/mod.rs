@@ -2,11 +2,11 @@
 //! and how they behave are in `panel.js`; this side turns what a person asks for into
 //! inputs.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mindset_core::error::ErrorCode;
-use mindset_core::event::{Citation, Decision};
+use mindset_core::event::{Author, ChatMessage, Citation, Decision};
 use mindset_core::json::{self, Value};
 use mindset_core::session::{Ask, Input, Refused, SendOptions};
 use mindset_core::view::{Activity, Notice, NoticeAction, Patch, ToolState};
@@ -16,6 +16,10 @@ use web_sys::ShadowRoot;
 use crate::convert;
 use crate::driver::Driver;
 use crate::element::attributes::Attributes;
+
+mod markdown;
+
+use markdown::{Answers, Drawer};
 
 /// The rooms of `panel.js`: a file that JavaScript imports is shipped only if it is named here.
 mod rooms {
@@ -28,6 +32,10 @@ mod rooms {
     #[wasm_bindgen(module = "/src/dom/composer.js")]
     extern "C" {
         type Composer;
+    }
+    #[wasm_bindgen(module = "/src/dom/frames.js")]
+    extern "C" {
+        type Frames;
     }
     #[wasm_bindgen(module = "/src/dom/nodes.js")]
     extern "C" {
@@ -75,9 +83,13 @@ extern "C" {
     #[wasm_bindgen(method, js_name = addMessage)]
     fn add_message(this: &Panel, id: &str, role: &str, text: &str);
     #[wasm_bindgen(method, js_name = addEarlier)]
-    fn add_earlier(this: &Panel, messages: &JsValue);
+    fn add_earlier(this: &Panel);
+    #[wasm_bindgen(method, js_name = drawEarlier)]
+    fn draw_earlier(this: &Panel, messages: &JsValue);
+    #[wasm_bindgen(method, js_name = drawSoon)]
+    fn draw_soon(this: &Panel);
     #[wasm_bindgen(method)]
-    fn append(this: &Panel, id: &str, text: &str);
+    fn draw(this: &Panel, id: &str, program: &str, plain: bool, ended: bool);
     #[wasm_bindgen(method, js_name = setStatus)]
     fn set_status(this: &Panel, id: &str, status: Option<&str>);
     #[wasm_bindgen(method, js_name = removeMessage)]
@@ -106,7 +118,17 @@ extern "C" {
 
 /// What an element shows: a panel, or nothing when it is headless.
 #[derive(Default)]
-pub(crate) struct View(RefCell<Option<Rc<Panel>>>);
+pub(crate) struct View(RefCell<Option<Rc<Drawn>>>);
+
+/// A panel, and what of its messages is not drawn yet.
+struct Drawn {
+    panel: Panel,
+    answers: Answers,
+    /// Whether the panel was asked to draw soon and has not yet.
+    asked: Cell<bool>,
+    /// Messages from before those that are drawn, oldest first.
+    earlier: RefCell<Vec<ChatMessage>>,
+}
 
 impl View {
     /// Draws the panel, or takes it away, and sets its texts and its composer.
@@ -114,10 +136,11 @@ impl View {
         if attributes.headless {
             return self.remove();
         }
-        if self.panel().is_none() {
+        if self.drawn().is_none() {
             self.draw(driver);
         }
-        if let Some(panel) = self.panel() {
+        if let Some(drawn) = self.drawn() {
+            let panel = &drawn.panel;
             panel.set_texts(attributes.heading.as_deref(), attributes.placeholder.as_deref());
             panel.set_closed(attributes.closed.as_deref());
         }
@@ -127,36 +150,44 @@ impl View {
     /// The conversation that the draft belongs to is kept under this name, if it has one and
     /// the page lets it.
     pub(crate) fn set_draft(&self, key: &str, keeps: bool) {
-        if let Some(panel) = self.panel()
+        if let Some(drawn) = self.drawn()
             && !key.is_empty()
         {
-            panel.set_draft(key, keeps);
+            drawn.panel.set_draft(key, keeps);
         }
     }
 
     /// Takes the panel away.
     pub(crate) fn remove(&self) {
-        if let Some(panel) = self.0.take() {
-            panel.remove();
+        if let Some(drawn) = self.0.take() {
+            drawn.panel.remove();
         }
     }
 
     /// The element was moved.
     pub(crate) fn reattached(&self) {
-        if let Some(panel) = self.panel() {
-            panel.reattached();
+        if let Some(drawn) = self.drawn() {
+            drawn.panel.reattached();
         }
     }
 
     /// Carries out one change. Nothing here waits for a frame and nothing asks for a
-    /// layout: the browser lays out once for all that came before a frame.
+    /// layout: the browser lays out once for all that came before a frame. The text of
+    /// answers alone is drawn once a frame, or when somebody needs it.
     pub(crate) fn apply(&self, patch: Patch) {
-        if let Some(panel) = self.panel() {
-            apply(&panel, &patch);
+        if let Some(drawn) = self.drawn() {
+            drawn.apply(patch);
         }
     }
 
-    fn panel(&self) -> Option<Rc<Panel>> {
+    /// Draws what came of the answers.
+    pub(crate) fn flush(&self) {
+        if let Some(drawn) = self.drawn() {
+            drawn.flush(false);
+        }
+    }
+
+    fn drawn(&self) -> Option<Rc<Drawn>> {
         self.0.borrow().clone()
     }
 
@@ -164,10 +195,16 @@ impl View {
         let Some(root) = driver.host.element().and_then(|element| element.shadow_root()) else { return };
         let panel = Panel::new(&root, driver.tell());
         panel.set_activity(name(Activity::Starting));
+        let drawn = Rc::new(Drawn {
+            panel,
+            answers: Answers::default(),
+            asked: Cell::default(),
+            earlier: RefCell::default(),
+        });
+        self.0.replace(Some(drawn.clone()));
         for patch in driver.redraw() {
-            apply(&panel, &patch);
+            drawn.apply(patch);
         }
-        self.0.replace(Some(Rc::new(panel)));
     }
 
     /// What a person asks for; false if it was refused. Called again while it runs:
@@ -182,6 +219,7 @@ impl View {
                 let options = SendOptions { silent: true, when_idle: false };
                 driver.send(None, |id| Input::Send { id, text: "Continue.", options })
             }
+            "draw" | "rich" | "plain" | "rows" => return self.told_to_draw(name),
             "earlier" => {
                 driver.ask(None, Ask::Earlier);
                 Ok(())
@@ -200,11 +238,29 @@ impl View {
         let Err(error) = result else { return true };
         // Busy needs no words: the draft stays and the button says stop.
         if error.code != ErrorCode::Busy
-            && let Some(panel) = self.panel()
+            && let Some(drawn) = self.drawn()
         {
             let about = about(error.code.as_str(), &Default::default());
-            panel.set_notice(Some(&error.message), true, None, &about);
+            drawn.panel.set_notice(Some(&error.message), true, None, &about);
         }
+        false
+    }
+
+    /// The panel has time for text, or its drawer of answers has come or not. Whether
+    /// there is more to draw.
+    fn told_to_draw(&self, name: &str) -> bool {
+        let Some(drawn) = self.drawn() else { return false };
+        match name {
+            "rows" => return drawn.draw_earlier(),
+            "draw" => {}
+            name => {
+                drawn.answers.set_drawer(if name == "rich" { Drawer::There } else { Drawer::Missing });
+                if !drawn.earlier.borrow().is_empty() {
+                    drawn.panel.add_earlier();
+                }
+            }
+        }
+        drawn.flush(false);
         false
     }
 }
@@ -218,40 +274,128 @@ fn act(driver: &Rc<Driver>, text: &str) -> Result<(), Refused> {
     driver.send(None, |id| Input::WidgetAction { id, widget, action, payload })
 }
 
-fn apply(panel: &Panel, patch: &Patch) {
-    match patch {
-        Patch::AppendText { id, text } => panel.append(id, text),
-        Patch::Clear => panel.clear(),
-        Patch::AddMessage { id, role, text } => panel.add_message(id, role.as_str(), text),
-        Patch::Earlier(messages) => {
-            let mut list = Vec::new();
-            for message in messages {
-                list.push(message.to_json());
+/// So many older messages are drawn at a time.
+const SLICE: usize = 12;
+
+impl Drawn {
+    fn apply(&self, patch: Patch) {
+        let panel = &self.panel;
+        match patch {
+            Patch::AppendText { id, text } => self.append(&id, &text),
+            Patch::EndMessage { id } => {
+                self.answers.end(&id);
+                self.draw_soon();
             }
-            panel.add_earlier(&convert::plain(&Value::Array(list)));
-        }
-        Patch::SetStatus { id, status } => panel.set_status(id, status.map(|status| status.as_str())),
-        Patch::RemoveMessage { id } => panel.remove_message(id),
-        Patch::AddTool { id, state, label } | Patch::SetTool { id, state, label } => {
-            panel.set_tool(id, call(*state), label);
-        }
-        Patch::AddQuestion { id, text, details } => {
-            let mut list = Vec::new();
-            for (name, value) in details {
-                list.push(Value::Array(vec![name.into(), value.into()]));
+            Patch::Clear => {
+                self.answers.clear();
+                self.earlier.take();
+                panel.clear();
             }
-            panel.add_question(id, text, &convert::plain(&Value::Array(list)));
+            Patch::AddMessage { id, role: Author::User, text } => panel.add_message(&id, "user", &text),
+            Patch::AddMessage { id, role, text } => {
+                panel.add_message(&id, role.as_str(), "");
+                self.append(&id, &text);
+            }
+            Patch::Earlier(messages) => self.add_earlier(messages),
+            Patch::SetStatus { id, status } => {
+                self.set_earlier(&id, |message| message.status = status);
+                panel.set_status(&id, status.map(|status| status.as_str()));
+            }
+            Patch::RemoveMessage { id } => {
+                self.answers.remove(&id);
+                self.earlier.borrow_mut().retain(|message| message.id != id);
+                panel.remove_message(&id);
+            }
+            Patch::AddTool { id, state, label } | Patch::SetTool { id, state, label } => {
+                panel.set_tool(&id, call(state), &label);
+            }
+            Patch::AddQuestion { id, text, details } => {
+                let mut list = Vec::new();
+                for (name, value) in details {
+                    list.push(Value::Array(vec![name.as_str().into(), value.as_str().into()]));
+                }
+                panel.add_question(&id, &text, &convert::plain(&Value::Array(list)));
+            }
+            Patch::RemoveQuestion { id } => panel.remove_question(&id),
+            Patch::SetWidget { id, widget } => {
+                panel.set_widget(&id, &convert::plain(&Value::Object(widget.to_json())));
+                self.set_earlier(&id, |message| message.widget = Some(widget));
+            }
+            Patch::SetCitations { id, items } => {
+                self.set_earlier(&id, |message| message.citations.clone_from(&items));
+                panel.set_sources(&id, &convert::plain(&Citation::list(&items)));
+            }
+            Patch::SetActivity(activity) => {
+                if activity == Activity::Idle {
+                    self.flush(true);
+                }
+                panel.set_activity(name(activity));
+            }
+            Patch::SetNotice(notice) => show_notice(panel, notice.as_ref()),
+            Patch::SetDisclosure(text) => panel.set_disclosure(text.as_deref()),
         }
-        Patch::RemoveQuestion { id } => panel.remove_question(id),
-        Patch::SetWidget { id, widget } => {
-            panel.set_widget(id, &convert::plain(&Value::Object(widget.to_json())));
+    }
+
+    fn append(&self, id: &str, text: &str) {
+        self.answers.append(id, text);
+        self.draw_soon();
+    }
+
+    fn draw_soon(&self) {
+        if !self.answers.is_empty() && !self.asked.replace(true) {
+            self.panel.draw_soon();
         }
-        Patch::SetCitations { id, items } => {
-            panel.set_sources(id, &convert::plain(&Citation::list(items)));
+    }
+
+    /// Draws what came of the answers; with `all`, nothing more comes of any.
+    fn flush(&self, all: bool) {
+        self.asked.set(false);
+        if self.answers.is_empty() {
+            return;
         }
-        Patch::SetActivity(activity) => panel.set_activity(name(*activity)),
-        Patch::SetNotice(notice) => show_notice(panel, notice.as_ref()),
-        Patch::SetDisclosure(text) => panel.set_disclosure(text.as_deref()),
+        for drawing in self.answers.take(all) {
+            self.panel.draw(&drawing.id, &drawing.program, drawing.plain, drawing.ended);
+        }
+    }
+
+    fn add_earlier(&self, mut messages: Vec<ChatMessage>) {
+        messages.append(&mut self.earlier.borrow_mut());
+        self.earlier.replace(messages);
+        if !self.answers.waits() {
+            self.panel.add_earlier();
+        }
+    }
+
+    fn set_earlier(&self, id: &str, set: impl FnOnce(&mut ChatMessage)) {
+        if let Some(message) = self.earlier.borrow_mut().iter_mut().find(|message| message.id == id) {
+            set(message);
+        }
+    }
+
+    /// Draws the newest of the older messages; whether there are more.
+    #[inline(never)]
+    fn draw_earlier(&self) -> bool {
+        let (messages, more) = {
+            let mut earlier = self.earlier.borrow_mut();
+            let from = earlier.len().saturating_sub(SLICE);
+            (earlier.split_off(from), from > 0)
+        };
+        let plain = self.answers.is_plain();
+        let mut list = Vec::new();
+        for message in messages {
+            let mut object = message.to_json();
+            if message.role != Author::User
+                && !plain
+                && let Value::Object(object) = &mut object
+            {
+                object.insert("program", markdown::whole(&message.content));
+            }
+            list.push(object);
+        }
+        if !list.is_empty() {
+            self.panel.draw_earlier(&convert::plain(&Value::Array(list)));
+        }
+        more
     }
 }
 
@@ -312,7 +456,7 @@ mod tests {
     }
 
     fn write(panel: &Panel, text: &str) {
-        panel.append("m", text);
+        panel.draw("m", text, true, false);
     }
 
     fn paragraphs(body: &Element) -> Vec<String> {
@@ -344,7 +488,7 @@ mod tests {
 
     #[test]
     fn markup_is_text() {
-        let (panel, body) = drawn("user");
+        let (panel, body) = drawn("assistant");
         write(&panel, "<img src=x onerror=alert(1)>");
         assert_eq!(body.text_content().unwrap(), "<img src=x onerror=alert(1)>");
         assert_eq!(body.query_selector("img").unwrap(), None);

@@ -5,6 +5,7 @@
 import { Cards } from './cards.js';
 import { Composer, isPlain } from './composer.js';
 import { lazy } from './lazy.js';
+import { Frames } from './frames.js';
 import { SPARK, add, icon, label, style } from './nodes.js';
 import { Rows } from './rows.js';
 import { Follow } from './scroll.js';
@@ -19,10 +20,13 @@ const EVENTS = [
 const PASSING = /^(Tab|Escape|ContextMenu|Shift|Control|Alt|AltGraph|Meta|F\d+)$/;
 /** With Ctrl or Meta: what a text box does with them. */
 const EDITING = /^([acvxyz]|Arrow.*|Backspace|Delete|Home|End|Insert|Enter)$/i;
+/** So long older messages are drawn at a time, in milliseconds. */
+const SLICE = 8;
 
 /** The panel of one element. `tell(name, text)` asks for something; false if it was refused. */
 export class Panel {
   #root;
+  #kit;
   #tell;
   #text;
   #activity;
@@ -42,12 +46,30 @@ export class Panel {
   /** Messages of the turn that are to be read out at its end. */
   #unsaid = new Set();
   #listening = new AbortController();
+  /** The styles of chunks. */
+  #styles = new Set();
+  /** Whether what draws answers is there, or `undefined` while it is being loaded. */
+  #rich;
+  #isLoading = false;
+  #frames;
+  /** Whether older messages are being drawn. */
+  #isDrawing = false;
 
   constructor(root, tell) {
     this.#root = root;
     this.#tell = tell;
     const text = (this.#text = texts());
-    const kit = { add, icon, label, text, lazy, tell, style: (css) => style(root, css) };
+    const kit = (this.#kit = {
+      add,
+      icon,
+      label,
+      text,
+      lazy,
+      tell,
+      host: root.host,
+      style: (css) => this.#styles.add(css) && style(root, css),
+      announce: (words) => (this.#announcer.textContent = words),
+    });
     const frame = (this.#frame = add(root, 'section|part=panel|class=panel'));
     const header = add(frame, 'header|part=header|class=header');
     icon(add(header, 'span|class=spark'), SPARK);
@@ -74,10 +96,11 @@ export class Panel {
     this.#announcer = add(frame, 'div|class=unseen|role=status|aria-live=polite');
 
     this.#rows = new Rows(kit, this.#list);
-    this.#cards = new Cards(kit, this.#list);
+    this.#cards = new Cards(kit, this.#rows);
     this.#composer = new Composer(kit, frame, (name, draft) => this.#ask(name, draft));
     this.#disclosure = add(frame, 'p|part=disclosure|class=disclosure|dir=auto|hidden');
     this.#follow = new Follow(scroller, this.#list, jump, () => tell('earlier'));
+    this.#frames = new Frames(frame, () => tell('draw'));
 
     // One listener serves all of it. Scrolling does not bubble, and does not wait for listeners.
     const { signal } = this.#listening;
@@ -125,15 +148,36 @@ export class Panel {
     this.#empty.hidden = true;
     const row = this.#rows.add(id, role, text);
     this.#follow.note(1);
-    if (!row.own) this.#toSay(id);
+    if (row.own) return;
+    this.#toSay(id);
+    this.#load();
   }
 
-  /** Messages from before the first one. */
-  addEarlier(messages) {
-    this.#follow.prepend(() => {
-      this.#rows.prepend(messages);
-      this.#showEmpty();
-    });
+  /** More of an answer: a program of the drawer, or `plain` text. */
+  draw(id, program, plain, ended) {
+    this.#rows.draw(id, program, plain, ended);
+    this.#follow.note();
+    this.#toSay(id);
+    this.#showTyping();
+  }
+
+  /** Text of an answer came: it is drawn with the next frame. */
+  drawSoon() {
+    this.#frames.ask();
+  }
+
+  /** There are messages from before the first one: they are drawn as long as nothing else waits. */
+  addEarlier() {
+    this.#empty.hidden = true;
+    this.#load();
+    if (this.#rich === undefined || this.#isDrawing) return;
+    this.#isDrawing = true;
+    this.#drawSome();
+  }
+
+  /** The newest of the messages before the first one. */
+  drawEarlier(messages) {
+    this.#rows.prepend(messages);
   }
 
   /** A line about a tool call, at the end or where it is. */
@@ -164,12 +208,6 @@ export class Panel {
     this.#rows.setWidget(id, widget);
   }
 
-  append(id, text) {
-    this.#rows.get(id)?.write(text);
-    this.#follow.note();
-    this.#toSay(id);
-  }
-
   setStatus(id, status) {
     this.#rows.get(id)?.setStatus(status);
   }
@@ -191,6 +229,8 @@ export class Panel {
       this.#announcer.textContent = answers.join(' ');
     }
     this.#composer.setBusy(this.#busy(), activity === 'stopping');
+    // The first answer will need it.
+    if (activity === 'idle') this.#load();
   }
 
   /**
@@ -220,6 +260,7 @@ export class Panel {
 
   /** The element was moved: gives back what the browser takes, scroll position and focus. */
   reattached() {
+    for (const css of this.#styles) style(this.#root, css);
     this.#follow.restore();
     const { activeElement, body } = this.#frame.ownerDocument;
     if (this.#composer.focused && (!activeElement || activeElement === body)) {
@@ -230,6 +271,8 @@ export class Panel {
   /** Takes the panel out of the element; events that are on their way ask for nothing. */
   remove() {
     this.#follow.end();
+    this.#frames.end();
+    this.#rows.clear();
     this.#frame.remove();
     this.#listening.abort();
   }
@@ -342,13 +385,38 @@ export class Panel {
     if (this.#busy()) this.#unsaid.add(id);
   }
 
+  /** Gets what draws answers, if it is not there: text waits for it, and is plain without it. */
+  #load() {
+    if (this.#rich || this.#isLoading) return;
+    this.#isLoading = true;
+    const take = (drawer) => {
+      this.#isLoading = false;
+      this.#rich = Boolean(drawer);
+      if (drawer) this.#rows.drawer = drawer(this.#kit);
+      this.#tell(drawer ? 'rich' : 'plain');
+    };
+    new Promise((resolve) => resolve(lazy('answer'))).then(take, () => take());
+  }
+
+  #drawSome() {
+    const until = performance.now() + SLICE;
+    let more = true;
+    this.#follow.prepend(() => {
+      while (more && performance.now() < until) more = this.#tell('rows');
+    });
+    this.#isDrawing = more;
+    this.#showEmpty();
+    if (more) setTimeout(() => this.#drawSome());
+  }
+
   #showEmpty() {
-    this.#empty.hidden = this.#list.childElementCount > 0;
+    this.#empty.hidden = !this.#rows.isEmpty;
   }
 
   /** A line that turns says as much as the dots. */
   #showTyping() {
-    const works = this.#activity === 'waiting' || this.#activity === 'thinking';
+    const waits = this.#activity === 'answering' && !this.#rows.last()?.body.firstChild;
+    const works = this.#activity === 'waiting' || this.#activity === 'thinking' || waits;
     this.#typing.hidden = !works || this.#cards.works;
   }
 

@@ -1,31 +1,46 @@
 // The messages of the transcript, one row each.
 
+/** So many rows and lines stand in one page. */
+const PAGE = 32;
+
 /**
- * One message. Its text is split at blank lines into one element per paragraph: only the
- * last one changes while the answer streams in, so the cost of a delta does not grow with
- * the answer, and a selection in a finished paragraph survives.
+ * One message. A person's text is split at blank lines into one element per paragraph; an
+ * answer is drawn by the drawer's programs, and if there is no drawer, as a person's text.
  */
 class Row {
   #kit;
   #status;
   #sources;
+  #drawing;
   #tail;
   /** Line ends seen and not written: they may become a blank line. */
   #breaks = 0;
   /** The person's own words, as they were written. */
   text = '';
 
-  constructor(kit, rows, id, role) {
+  constructor(kit, parent, id, role) {
     const { add, label, text } = (this.#kit = kit);
     this.own = role === 'user';
-    this.element = add(rows, `article|part=message message--${role}|class=row|data-role=${role}`);
+    this.element = add(parent, `article|part=message message--${role}|class=row|data-role=${role}`);
     label(this.element, text(this.own ? 'you' : 'assistant'));
     this.element.dataset.messageId = id;
     this.body = add(this.element, 'div|part=message__body|class=body|dir=auto');
+    // An answer is there when something of it is.
+    this.element.hidden = !this.own;
+  }
+
+  /** What a program of the drawer says; `ended` if it is the last one. */
+  draw(drawer, program, ended) {
+    // Text that comes after the end of a message begins a part of its own.
+    this.#drawing ??= drawer.begin(this.body.childElementCount ? this.#kit.add(this.body, 'div') : this.body);
+    this.#drawing.draw(program);
+    this.element.hidden = false;
+    if (ended) this.#drawing = undefined;
   }
 
   write(text) {
     if (this.own) this.text += text;
+    this.element.hidden = false;
     let piece = '';
     const put = () => {
       if (piece) this.#tail.appendData(piece);
@@ -77,17 +92,35 @@ class Row {
   }
 }
 
-/** All rows, in the order in which they were added. */
+/**
+ * All rows, in the order in which they were added. They stand in pages, so that the browser
+ * skips those that nobody sees; the last page is never skipped.
+ */
 export class Rows {
   #kit;
   #list;
   #rows = new Map();
   /** What draws widgets, once there is one. */
   #widgets;
+  #page;
+  #last;
+  /** What draws answers, once it is there. */
+  drawer;
 
   constructor(kit, list) {
     this.#kit = kit;
     this.#list = list;
+  }
+
+  /** Where the next row or line goes. */
+  get page() {
+    if (!this.#page || this.#page.childElementCount >= PAGE) this.#page = this.#kit.add(this.#list, 'div|class=page');
+    return this.#page;
+  }
+
+  /** Whether nothing at all is drawn. */
+  get isEmpty() {
+    return !this.#list.querySelector('.page > *');
   }
 
   /** The row of a message, if it is drawn. */
@@ -97,18 +130,26 @@ export class Rows {
 
   /** The last row of the person's own, if there is one. */
   lastOwn() {
-    return [...this.#rows.values()].findLast((row) => row.own);
+    const rows = this.#list.querySelectorAll('.row[data-role=user]');
+    return this.#rows.get(rows[rows.length - 1]?.dataset.messageId);
+  }
+
+  /** The last row, if there is one. */
+  last() {
+    return this.#rows.get(this.#last);
   }
 
   clear() {
+    this.drawer?.forget(this.#list);
     this.#rows.clear();
+    this.#page = this.#last = undefined;
   }
 
   /** A message at the end. */
   add(id, role, text) {
-    const row = new Row(this.#kit, this.#list, id, role);
-    row.write(text);
-    this.#rows.set(id, row);
+    const row = new Row(this.#kit, this.page, id, role);
+    if (row.own) row.write(text);
+    this.#rows.set((this.#last = id), row);
     return row;
   }
 
@@ -124,23 +165,39 @@ export class Rows {
     );
   }
 
+  /** More of an answer. */
+  draw(id, program, plain, ended) {
+    const row = this.#rows.get(id);
+    if (plain) row?.write(program);
+    else row?.draw(this.drawer, program, ended);
+  }
+
   /** Messages from before the first one. */
   prepend(messages) {
-    const rows = new DocumentFragment();
-    const earlier = messages.map(({ id, role, content, status, citations }) => {
-      const row = new Row(this.#kit, rows, id, role);
-      row.write(content);
+    const page = document.createElement('div');
+    page.className = 'page old';
+    // A guess of how high it is keeps the scroll bar steady until it is seen.
+    const lines = messages.reduce((sum, { content }) => sum + 3 + content.length / 60, 0);
+    page.style.setProperty('contain-intrinsic-height', `auto ${Math.round(lines * 23)}px`);
+    for (const { id, role, content, program, status, citations } of messages) {
+      const row = new Row(this.#kit, page, id, role);
+      if (program === undefined) row.write(content);
+      else row.draw(this.drawer, program, true);
       row.setSources(citations ?? []);
       row.setStatus(status);
-      return [id, row];
-    });
-    this.#rows = new Map([...earlier, ...this.#rows]);
-    this.#list.prepend(rows);
+      this.#rows.set(id, row);
+      this.#last ??= id;
+    }
+    this.#list.prepend(page);
     for (const { id, widget } of messages) if (widget) this.setWidget(id, widget);
   }
 
   remove(id) {
-    this.#rows.get(id)?.element.remove();
+    const element = this.#rows.get(id)?.element;
+    if (!element) return;
+    this.drawer?.forget(element);
+    element.remove();
     this.#rows.delete(id);
+    if (this.#last === id) this.#last = [...this.#list.querySelectorAll('.row')].pop()?.dataset.messageId;
   }
 }

@@ -35,6 +35,17 @@ const ENGLISH = {
   ownError: 'Not answered',
   sources: 'Sources',
   newTab: 'opens in a new tab',
+  // Inside of answers.
+  copy: 'Copy',
+  copied: 'Copied',
+  notCopied: 'Not copied',
+  codeBlock: 'Code',
+  table: 'Table',
+  taskDone: 'Done',
+  taskOpen: 'To do',
+  image: 'Image',
+  imageLoad: 'Load image',
+  imageFailed: 'The image from {host} could not be loaded.',
   // Tool calls, as screen readers hear them before their words.
   toolAsking: 'Waiting for you',
   toolRunning: 'Running',

@@ -19,6 +19,7 @@ const PROPERTIES = {
   conversationId: 'conversation-id',
   disabled: 'disabled',
   forgetDrafts: 'forget-drafts',
+  imageOrigins: 'image-origins',
   situationalAwareness: 'situational-awareness',
   passthroughParams: 'passthrough-params',
 };

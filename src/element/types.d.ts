@@ -427,6 +427,8 @@ export interface MindsetAgentElement extends HTMLElement, Session {
   headless: boolean;
   /** `heading`: the text on top of the panel. */
   heading: string | null;
+  /** `image-origins`: origins from which pictures in answers may be loaded, parted by spaces or commas. */
+  imageOrigins: string | null;
   /** `placeholder`: the hint in the empty text box. */
   placeholder: string | null;
   /** `disabled`: closes the composer; a text says why. Reads as a boolean. */

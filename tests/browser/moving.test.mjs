@@ -117,7 +117,7 @@ for (const [name, source] of [['a blank', 'about:blank'], ['a loaded', '/frame']
       seen.push((await element.sendMessage('from here')).text);
       return seen;
     }, source);
-    assert.deepEqual(looks, ['flex 1px 1', 'flex 1px 1', 'flex 1px 1', 'You said: from here.']);
+    assert.deepEqual(looks, ['flex 1px 2', 'flex 1px 2', 'flex 1px 2', 'You said: from here.']);
   });
 }
 

@@ -6,6 +6,9 @@ use super::call::{Stage, details};
 use super::state::{Phase, State};
 use crate::view::{Patch, ToolState};
 
+/// So many rows fill every screen.
+const AT_ONCE: usize = 24;
+
 /// What the panel says of a tool call.
 pub(super) struct ToolLine {
     /// The call.
@@ -23,7 +26,8 @@ impl Session {
         self.out.drop_patches();
         let mut patches = vec![Patch::Clear];
         let rows = &self.transcript.rows;
-        for at in 0..=rows.len() {
+        let first = self.first_drawn();
+        for at in first..=rows.len() {
             for line in self.transcript.lines.iter().filter(|line| line.behind == at) {
                 let (id, label) = (line.id.clone(), line.label.clone());
                 patches.push(Patch::AddTool { id, state: line.state, label });
@@ -34,6 +38,9 @@ impl Session {
             if let Some(widget) = row.widget.clone() {
                 patches.push(Patch::SetWidget { id: id(), widget });
             }
+            if at + 1 < rows.len() || !self.is_busy() {
+                patches.push(Patch::EndMessage { id: id() });
+            }
             if row.status.is_some() {
                 patches.push(Patch::SetStatus { id: id(), status: row.status });
             }
@@ -42,8 +49,18 @@ impl Session {
             }
         }
         self.redraw_questions(&mut patches);
+        if let Some(earlier) = rows.get(..first).filter(|earlier| !earlier.is_empty()) {
+            patches.push(Patch::Earlier(earlier.to_vec()));
+        }
         self.out.redraw(&mut patches);
         patches
+    }
+
+    /// The newest rows are drawn at once, with the lines between them; those before may
+    /// take their time.
+    fn first_drawn(&self) -> usize {
+        let newest = self.transcript.rows.len().saturating_sub(AT_ONCE);
+        self.transcript.lines.iter().fold(newest, |first, line| first.min(line.behind))
     }
 
     fn redraw_questions(&self, patches: &mut Vec<Patch>) {

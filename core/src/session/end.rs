@@ -11,7 +11,7 @@ use crate::Millis;
 use crate::error::ErrorInfo;
 use crate::event::{Author, Bound, BoundReason, MessageStatus, Reason, RunError, RuntimeEvent};
 use crate::json::{Value, concat};
-use crate::view::{Notice, NoticeAction};
+use crate::view::{Notice, NoticeAction, Patch};
 
 /// How a turn ends.
 pub(super) enum Ending {
@@ -114,6 +114,7 @@ impl Session {
     /// Ends the turn; the promise comes after idle, or before the next turn.
     pub(super) fn end_turn(&mut self, mut turn: Box<Turn>, ending: Ending, now: Millis) {
         self.uncover(&mut turn);
+        self.end_messages(turn.from);
         self.end_server_tools(&mut turn, true, now);
         let told = turn.started && !turn.found;
         self.tell_started(&mut turn, None);
@@ -153,6 +154,13 @@ impl Session {
         }
         if !rests {
             self.rest(now);
+        }
+    }
+
+    /// Nothing more comes of what was said since the row `from`.
+    fn end_messages(&mut self, from: usize) {
+        for row in self.transcript.rows.get(from..).unwrap_or_default() {
+            self.out.patch(Patch::EndMessage { id: row.id.clone() });
         }
     }
 

@@ -26,7 +26,7 @@ impl Session {
         &mut self,
         turn: &mut Turn,
         stream: &mut Stream,
-        mut event: Reading,
+        event: Reading,
         now: Millis,
     ) -> Option<RunEnd> {
         let subagent = event.subagent().is_some();
@@ -52,6 +52,9 @@ impl Session {
             "TEXT_MESSAGE_CONTENT" if !subagent && !delta.is_empty() && !stream.is_muted(id) => {
                 self.say(stream.row_id(id), delta, now);
             }
+            "TEXT_MESSAGE_END" if !subagent => {
+                self.out.patch(Patch::EndMessage { id: stream.row_id(id).to_owned() });
+            }
             "REASONING_MESSAGE_CONTENT" if !subagent && !delta.is_empty() => {
                 self.out.activity(Activity::Thinking);
                 self.out.runtime(RuntimeEvent::ThinkingDelta { content: delta.to_owned() });
@@ -67,20 +70,7 @@ impl Session {
             }
             "TOOL_CALL_RESULT" => self.server_tool_ended(turn, stream, &event, now),
             "CUSTOM" => self.custom(turn, stream, &event, now),
-            "RUN_FINISHED" => {
-                if let Some(Value::Array(usage)) = event.take("usage") {
-                    turn.usage.extend(usage);
-                }
-                let outcome = event.take("outcome");
-                if outcome.as_ref().and_then(|outcome| outcome.str("type")) == Some("cancelled") {
-                    turn.seen.clear();
-                }
-                return Some(RunEnd::Finished {
-                    outcome,
-                    bound: event.mindset("bound").and_then(Bound::from_json),
-                    effects: effects(&event),
-                });
-            }
+            "RUN_FINISHED" => return Some(run_finished(turn, event)),
             "RUN_ERROR" => {
                 // It lists what the whole turn did.
                 turn.seen.clear();
@@ -132,6 +122,18 @@ impl Session {
         });
         self.out.runtime(RuntimeEvent::TextDelta { message_id: id, content: text });
     }
+}
+
+fn run_finished(turn: &mut Turn, mut event: Reading) -> RunEnd {
+    if let Some(Value::Array(usage)) = event.take("usage") {
+        turn.usage.extend(usage);
+    }
+    let outcome = event.take("outcome");
+    if outcome.as_ref().and_then(|outcome| outcome.str("type")) == Some("cancelled") {
+        turn.seen.clear();
+    }
+    let bound = event.mindset("bound").and_then(Bound::from_json);
+    RunEnd::Finished { outcome, bound, effects: effects(&event) }
 }
 
 pub(super) fn effects(event: &Reading) -> Vec<Value> {

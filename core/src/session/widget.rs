@@ -26,6 +26,7 @@ impl Session {
         }
         self.out.patch(Patch::AddMessage { id: id.clone(), role: Author::Assistant, text });
         self.out.patch(Patch::SetWidget { id: id.clone(), widget: widget.clone() });
+        self.out.patch(Patch::EndMessage { id: id.clone() });
         self.out.runtime(RuntimeEvent::WidgetPayload { widget_id: id, widget });
     }
 

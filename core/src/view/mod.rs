@@ -28,6 +28,12 @@ pub enum Patch {
         /// The piece.
         text: String,
     },
+    /// The text of a row is whole. May be told again, and of rows that are not there;
+    /// [`Patch::Earlier`] brings whole ones.
+    EndMessage {
+        /// The message.
+        id: String,
+    },
     /// Shows how a message ended: nothing, "stopped", "interrupted", "failed".
     SetStatus {
         /// The message.

@@ -179,6 +179,7 @@ impl Panel {
                 let Row::Message { text, .. } = self.message(&id) else { return };
                 text.push_str(&more);
             }
+            Patch::EndMessage { .. } => {}
             Patch::SetStatus { id, status: new } => {
                 let Row::Message { status, .. } = self.message(&id) else { return };
                 *status = new;

@@ -47,6 +47,7 @@ fn the_panel_of_a_turn() {
     bench.stream(&[STARTED, thinking, SAY, HEL, LO, SAID, FINISHED]);
     let user = bench.session.messages()[0].id.clone();
     let add = |id: &str, role, text: &str| Patch::AddMessage { id: id.into(), role, text: text.into() };
+    let end = |id: &str| Patch::EndMessage { id: id.into() };
     assert_eq!(
         bench.patches(),
         [
@@ -56,6 +57,10 @@ fn the_panel_of_a_turn() {
             &Patch::SetActivity(Activity::Answering),
             &add("m", Author::Assistant, "Hel"),
             &Patch::AppendText { id: "m".into(), text: "lo".into() },
+            &end("m"),
+            // Once more with the turn, however it ends.
+            &end(&user),
+            &end("m"),
             &Patch::SetActivity(Activity::Idle),
         ]
     );
