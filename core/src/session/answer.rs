@@ -10,6 +10,7 @@ use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
 
 impl Session {
+    #[inline(never)]
     pub(super) fn running_arrival(
         &mut self,
         running: Running,

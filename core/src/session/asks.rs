@@ -21,6 +21,7 @@ pub(super) struct Asked {
 }
 
 impl Session {
+    #[inline(never)]
     pub(super) fn handle_ask(&mut self, id: AskId, ask: Ask) {
         self.asked.push((id, ask));
     }

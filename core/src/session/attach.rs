@@ -53,6 +53,7 @@ impl Session {
     }
 
     /// Something of this conversation has changed in another page.
+    #[inline(never)]
     pub(super) fn handle_changed(&mut self, now: Millis) {
         if self.transcript.thread_id.is_none() || self.config.protocol == Protocol::AgUi {
             return;

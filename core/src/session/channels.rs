@@ -90,6 +90,7 @@ impl Channels {
 }
 
 impl Session {
+    #[inline(never)]
     pub(super) fn handle_awareness(&mut self, text: &str) -> Result<(), Refused> {
         awareness::check(text, self.awareness_limit())?;
         text.clone_into(&mut self.channels.awareness);
@@ -111,6 +112,7 @@ impl Session {
         }
     }
 
+    #[inline(never)]
     pub(super) fn handle_passthrough(&mut self, values: Object, now: Millis) -> Result<(), Refused> {
         let passthrough = Passthrough::new(values)?;
         if passthrough == self.channels.passthrough {
@@ -126,6 +128,7 @@ impl Session {
     }
 
     /// The tools decide too which keys leave the page, but never of a run under way.
+    #[inline(never)]
     pub(super) fn handle_page_tools(&mut self, tools: Vec<PageTool>) -> Result<(), Refused> {
         if tools != self.channels.tools {
             offer::check(&tools, self.patterns.as_ref())?;

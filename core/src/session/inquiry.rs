@@ -78,6 +78,7 @@ impl Session {
     }
 
     /// Takes what comes for an inquiry; whether it was for one.
+    #[inline(never)]
     pub(super) fn inquiry_arrival(&mut self, fetch: FetchId, arrival: &Arrival<'_>, now: Millis) -> bool {
         let is = |inquiry: &Inquiry| inquiry.exchange.as_ref().is_some_and(|e| e.fetch == fetch);
         let Some(at) = self.inquiries.iter().position(is) else { return false };

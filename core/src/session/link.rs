@@ -164,6 +164,7 @@ impl Session {
     }
 
     /// The browser found or lost its network.
+    #[inline(never)]
     pub(super) fn handle_online(&mut self, online: bool, now: Millis) {
         let gained = online && !self.online;
         let mut broken = false;
@@ -185,6 +186,7 @@ impl Session {
     }
 
     /// The page woke: a stream that should have spoken is opened again.
+    #[inline(never)]
     pub(super) fn handle_wake(&mut self, now: Millis) {
         self.check_line(false, now);
     }

@@ -280,6 +280,7 @@ impl Session {
     }
 
     /// It is known whether the page is gone that open calls wait for.
+    #[inline(never)]
     pub(super) fn handle_owner(&mut self, gone: bool, now: Millis) {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Opening(opening) => match opening.stage {

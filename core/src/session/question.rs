@@ -37,6 +37,7 @@ impl Session {
     }
 
     /// The page's function has said what to ask.
+    #[inline(never)]
     pub(super) fn handle_sentence(&mut self, id: ToolRunId, sentence: Result<String, String>, now: Millis) {
         let Some((turn, mut step)) = self.take_step() else { return };
         if let Some(call) = step.calls.iter_mut().find(|call| call.run == id)
@@ -77,6 +78,7 @@ impl Session {
     }
 
     /// A person has decided.
+    #[inline(never)]
     pub(super) fn handle_decision(&mut self, request: &str, decision: Decision, now: Millis) {
         let Some((turn, mut step)) = self.take_step() else { return };
         for call in &mut step.calls {

@@ -92,6 +92,7 @@ impl Session {
     }
 
     /// Ends everything that belongs to the configuration so far.
+    #[inline(never)]
     fn leave(&mut self) {
         if let Some((fetch, _)) = self.ending.take() {
             self.out.abort(fetch);

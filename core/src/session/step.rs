@@ -175,6 +175,7 @@ impl Session {
     }
 
     /// A handler has come to its end.
+    #[inline(never)]
     pub(super) fn handle_tool_done(&mut self, id: ToolRunId, result: Result<String, String>, now: Millis) {
         let Some((mut turn, mut step)) = self.take_step() else { return };
         let room = (MAX_RESULTS / step.calls.len().max(1)).min(result::MAX_BYTES);

@@ -13,6 +13,7 @@ use crate::view::Activity;
 
 impl Session {
     /// Ends the running turn; before the first one, what waits for it.
+    #[inline(never)]
     pub(super) fn handle_stop(&mut self, now: Millis) {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Running(running) => self.stop_running(*running, now),
@@ -84,6 +85,7 @@ impl Session {
         self.exchange(request, 0).fetch
     }
 
+    #[inline(never)]
     pub(super) fn stopping_arrival(
         &mut self,
         mut stopping: Box<Stopping>,

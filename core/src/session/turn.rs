@@ -58,6 +58,7 @@ impl Session {
     }
 
     /// Sends the message of a failed turn again.
+    #[inline(never)]
     pub(super) fn handle_retry(&mut self, send: SendId, now: Millis) -> Result<(), Refused> {
         if self.is_busy() {
             return Err(queue::busy());
