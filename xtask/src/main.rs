@@ -45,6 +45,7 @@ usage: cargo xtask <command>
   bench               ratios against peers
   bench server [--small]
                       thousands of open event streams, beside servers of Node
+  bench stream        a long answer drawn, beside other renderers; what elements leave behind
   bench start         how soon a typed text reaches the server, beside other elements
   test-runner         runs wasm tests; cargo calls it
 ";
@@ -94,6 +95,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
             None => bench::bench(&shell, &settings)?,
             Some("server") => bench::server(&shell, &settings, flags.small)?,
             Some("start") => bench::start(&shell, &settings)?,
+            Some("stream") => bench::stream(&shell, &settings)?,
             Some(other) => bail!("there is no measurement `{other}`; `cargo xtask help` lists them"),
         },
         "size" => size::check(&shell, &settings)?,

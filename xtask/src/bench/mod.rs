@@ -4,10 +4,12 @@
 mod process;
 mod server;
 mod start;
+mod stream;
 mod table;
 
 pub(crate) use server::bench as server;
 pub(crate) use start::bench as start;
+pub(crate) use stream::bench as stream;
 
 use std::fs;
 use std::path::{Path, PathBuf};
