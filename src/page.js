@@ -83,6 +83,7 @@ export function readInit(config, defaultServer, name = 'init') {
     trusted: trusted.join('\n'),
     timing,
     isSession: Boolean(getSession),
+    theme: option('theme', "'light', 'dark' or 'auto'", (value) => /^(light|dark|auto)$/.test(value)),
     ask: getSession ?? fetchAuthentication,
     onError: callback('onError'),
     agentUid,

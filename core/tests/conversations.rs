@@ -74,6 +74,10 @@ fn two_conversations() {
     let list = ask(&mut pair, Ask::List).unwrap();
     assert_eq!(ids(&list), [second.clone(), first.clone()]);
     assert_eq!(list.as_array().unwrap()[0].str("title"), Some("The second"));
+    let is_open = |list: &Value, at: usize| list.as_array().unwrap()[at].get("isOpen").cloned();
+    assert_eq!([is_open(&list, 0), is_open(&list, 1)], [Some(Value::Bool(true)), None]);
+    pair.server.listed = Some(1);
+    assert_eq!(ask(&mut pair, Ask::List).unwrap(), list, "every page of it");
 
     assert_eq!(ask(&mut pair, switch(&first)), Ok(Value::Null));
     assert_eq!(open_id(&pair), first);

@@ -57,7 +57,8 @@ export class Composer {
       'textarea|part=composer__input|rows=1|dir=auto|enterkeyhint=send|autocomplete=off|spellcheck=true|aria-describedby=note',
     );
     this.#count = add(composer, 'span|part=composer__count|class=count|hidden');
-    this.#button = add(composer, 'button|type=button|part=composer__button|class=send');
+    add(composer, 'slot|name=composer-actions');
+    this.#button = add(composer, 'button|type=button|part=composer__button|class=round send');
     icon(this.#button, 'M12 19V5m0 0-6 6m6-6 6 6', 'arrow');
     icon(this.#button, 'M7 7h10v10H7z', 'square');
   }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use mindset_core::error::ErrorCode;
 use mindset_core::event::{Author, ChatMessage, Citation, Decision};
 use mindset_core::json::{self, Value};
-use mindset_core::session::{Ask, Input, Refused, SendOptions};
+use mindset_core::session::{Ask, Input, Protocol, Refused, SendOptions};
 use mindset_core::view::{Activity, Notice, NoticeAction, Patch, ToolState};
 use wasm_bindgen::prelude::*;
 use web_sys::ShadowRoot;
@@ -16,6 +16,7 @@ use web_sys::ShadowRoot;
 use crate::convert;
 use crate::driver::Driver;
 use crate::element::attributes::Attributes;
+use crate::page;
 
 mod markdown;
 
@@ -73,7 +74,7 @@ extern "C" {
     #[wasm_bindgen(constructor)]
     fn new(root: &ShadowRoot, tell: &JsValue) -> Panel;
     #[wasm_bindgen(method, js_name = setTexts)]
-    fn set_texts(this: &Panel, heading: Option<&str>, placeholder: Option<&str>);
+    fn set_texts(this: &Panel, heading: Option<&str>, placeholder: Option<&str>, keeps: bool);
     #[wasm_bindgen(method, js_name = setClosed)]
     fn set_closed(this: &Panel, reason: Option<&str>);
     #[wasm_bindgen(method, js_name = setDraft)]
@@ -141,7 +142,8 @@ impl View {
         }
         if let Some(drawn) = self.drawn() {
             let panel = &drawn.panel;
-            panel.set_texts(attributes.heading.as_deref(), attributes.placeholder.as_deref());
+            let keeps = page::configuration().is_none_or(|init| init.protocol == Protocol::Mindset);
+            panel.set_texts(attributes.heading.as_deref(), attributes.placeholder.as_deref(), keeps);
             panel.set_closed(attributes.closed.as_deref());
         }
         self.set_draft(&driver.draft(), !attributes.forget_drafts);

@@ -33,6 +33,7 @@ export class Panel {
   #frame;
   #heading;
   #state;
+  #conversations;
   #empty;
   #list;
   #typing;
@@ -66,25 +67,36 @@ export class Panel {
       text,
       lazy,
       tell,
+      root,
       host: root.host,
       style: (css) => this.#styles.add(css) && style(root, css),
       announce: (words) => (this.#announcer.textContent = words),
     });
     const frame = (this.#frame = add(root, 'section|part=panel|class=panel'));
+    kit.frame = frame;
     const header = add(frame, 'header|part=header|class=header');
-    icon(add(header, 'span|class=spark'), SPARK);
-    const titles = add(header, 'div|class=titles');
+    const title = add(header, 'slot|name=header|class=title-bar');
+    icon(add(title, 'span|part=mark|class=spark'), SPARK);
+    const titles = add(title, 'div|class=titles');
     this.#heading = add(titles, 'p|part=heading|class=heading|dir=auto');
     this.#state = add(titles, 'p|part=state|class=state');
+    const tools = add(header, 'div|class=tools');
+    this.#conversations = add(
+      tools,
+      'button|type=button|part=header__button header__button--conversations|class=round|data-do=conversations|aria-haspopup=dialog|aria-expanded=false',
+    );
+    label(this.#conversations, text('conversations'));
+    icon(this.#conversations, 'M4 7h16M4 12h16M4 17h16');
 
     const area = add(frame, 'div|class=area');
     // Screen readers hear each answer once, when it is whole, from the announcer.
     const scroller = add(area, 'div|part=transcript|class=scroller|role=log|aria-live=off|tabindex=0');
     label(scroller, text('conversation'));
     this.#empty = add(scroller, 'div|part=empty|class=empty');
-    icon(add(this.#empty, 'span|class=spark'), SPARK);
-    add(this.#empty, 'p|class=hello', text('emptyTitle'));
-    add(this.#empty, 'p|class=hint', text('emptyHint'));
+    const hello = add(this.#empty, 'slot|name=empty');
+    icon(add(hello, 'span|part=mark|class=spark'), SPARK);
+    add(hello, 'p|part=empty__title|class=hello', text('emptyTitle'));
+    add(hello, 'p|part=empty__hint|class=hint', text('emptyHint'));
     this.#list = add(scroller, 'div|class=rows');
     this.#typing = add(scroller, 'div|part=typing|class=typing|hidden');
     for (let dot = 0; dot < 3; dot += 1) add(this.#typing, 'i');
@@ -110,8 +122,11 @@ export class Panel {
     }
   }
 
-  /** Heading and placeholder. */
-  setTexts(heading, placeholder) {
+  /** Heading and placeholder, and whether the server keeps conversations. */
+  setTexts(heading, placeholder, keeps) {
+    this.#conversations.hidden = !keeps;
+    // The shell tells of a failure.
+    if (/^(bubble|panel)$/i.test(this.#root.host.layout)) lazy('layout').then((lay) => lay(this.#root.host, this.#kit), () => {});
     label(this.#frame, (this.#heading.textContent = heading ?? this.#text('heading')));
     this.#composer.setPlaceholder(placeholder ?? this.#text('placeholder'));
   }
@@ -178,6 +193,7 @@ export class Panel {
   /** The newest of the messages before the first one. */
   drawEarlier(messages) {
     this.#rows.prepend(messages);
+    this.#offer();
   }
 
   /** A line about a tool call, at the end or where it is. */
@@ -230,7 +246,15 @@ export class Panel {
     }
     this.#composer.setBusy(this.#busy(), activity === 'stopping');
     // The first answer will need it.
-    if (activity === 'idle') this.#load();
+    if (activity === 'idle') {
+      this.#load();
+      this.#offer();
+    }
+  }
+
+  /** The page's own buttons under the answers. */
+  #offer() {
+    if (this.#root.host.querySelector('[slot=message-actions]')) lazy('actions').then((draw) => draw(this.#kit), () => {});
   }
 
   /**
@@ -318,9 +342,12 @@ export class Panel {
   #click(target) {
     const composer = this.#composer;
     const button = target.closest('[data-do]');
-    const name = button?.dataset.do;
+    // What the page has put into a slot has a say of its own.
+    const name = button?.getRootNode() === this.#root && button.dataset.do;
     if (name === 'jump') {
       this.#follow.glide();
+    } else if (name === 'conversations') {
+      lazy('drawer').then((drawer) => drawer(this.#kit), () => this.setNotice(this.#text('notLoaded'), true));
     } else if (name === 'send') {
       composer.send();
       composer.input.focus();

@@ -4,6 +4,19 @@ const ENGLISH = {
   heading: 'Assistant',
   placeholder: 'Write a message',
   conversation: 'Conversation',
+  conversations: 'Conversations',
+  close: 'Close',
+  unread: 'New messages: {count}',
+  // The drawer of conversations.
+  newConversation: 'New conversation',
+  loading: 'Loading\u2026',
+  noConversations: 'No conversations yet.',
+  untitled: 'Untitled',
+  title: 'Title',
+  rename: 'Rename {title}',
+  delete: 'Delete {title}',
+  deleteSure: 'Delete \u201c{title}\u201d for good?',
+  deleteNow: 'Delete',
   emptyTitle: 'How can I help?',
   emptyHint: 'Ask a question to start the conversation.',
   jump: 'New messages',
@@ -75,6 +88,7 @@ const ENGLISH = {
   continue: 'Continue',
   noticeDone: 'Done already: {names}.',
   noticeUnknown: 'May have acted: {names}.',
+  notLoaded: 'This could not be loaded. Check the connection and try again.',
 };
 
 /**

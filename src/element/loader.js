@@ -63,6 +63,16 @@ export class Loader {
     this.#parts = parts;
   }
 
+  /** The theme of elements that name none. */
+  get theme() {
+    return (this.config ?? this.#inits[0]?.config ?? this.#kept)?.theme;
+  }
+
+  /** The default export of a part of the script; after a failure the next call tries again. */
+  async chunk(name) {
+    return (await this.#parts.chunk(name)).default;
+  }
+
   /** Checks options of a page; throws. */
   read(options, name) {
     try {
@@ -89,6 +99,7 @@ export class Loader {
       const call = { config: this.read(config), resolve, reject };
       if (this.glue) return this.#apply(call);
       this.#inits.push(call);
+      for (const client of this.clients) client.refresh();
       this.load().catch(reject);
     });
   }

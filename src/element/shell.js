@@ -20,13 +20,19 @@ const PROPERTIES = {
   disabled: 'disabled',
   forgetDrafts: 'forget-drafts',
   imageOrigins: 'image-origins',
+  layout: 'layout',
+  open: 'open',
+  theme: 'theme',
   situationalAwareness: 'situational-awareness',
   passthroughParams: 'passthrough-params',
 };
 /** A page that is complete may still call `init`, but seldom so late, in milliseconds. */
 const LATE_MS = 3_000;
 const WAITING = 'Waiting for mindset.init({ appUid }) or the attribute app-uid.';
-const BOOLEANS = new Set(['headless', 'disabled', 'forgetDrafts']);
+const BOOLEANS = new Set(['headless', 'disabled', 'forgetDrafts', 'open']);
+/** The schemes of the style sheet by name; without a name the system decides. */
+const THEMES = { light: ':host{--_light:initial;--_dark: ;color-scheme:light}', dark: ':host{--_light: ;--_dark:initial;color-scheme:dark}' };
+const PLAIN = ':host(:not([hidden],[headless]:not([headless=false i]))){display:block!important}';
 
 /**
  * Defines the element once per page, where there are elements; gives `{ init, createChat,
@@ -58,17 +64,18 @@ export function setUp(parts) {
   return page;
 }
 
-/** One style sheet for every element of a document; it cannot be used in another one. */
+/** One style sheet of a text for every element of a document; it cannot be used in another one. */
 const sheets = new WeakMap();
 
-function sheetFor(document) {
-  let sheet = sheets.get(document);
-  if (!sheet) {
-    sheet = new document.defaultView.CSSStyleSheet();
-    sheet.replaceSync(theme);
-    sheets.set(document, sheet);
+function sheetFor(document, css) {
+  if (!sheets.has(document)) sheets.set(document, new Map());
+  const known = sheets.get(document);
+  if (!known.has(css)) {
+    const sheet = new document.defaultView.CSSStyleSheet();
+    sheet.replaceSync(css);
+    known.set(css, sheet);
   }
-  return sheet;
+  return known.get(css);
 }
 
 function elementClass(loader, page) {
@@ -85,6 +92,11 @@ function elementClass(loader, page) {
     #changed = false;
     /** The JSON attributes as they stood last. */
     #texts = {};
+    /** The style sheets of this side, as they were adopted last. */
+    #sheets = [];
+    #isLaid = false;
+    /** Whether the layout could not be loaded. */
+    #isPlain = false;
 
     static {
       assign = (element, name, value) => element.#assign(name, value);
@@ -101,6 +113,8 @@ function elementClass(loader, page) {
     connectedCallback() {
       this.#adoptProperties();
       loader.clients.add(this);
+      this.#dress();
+      this.#arrange();
       if (this.#calls.agent) this.#calls.enter((agent) => agent.reattached());
       else if (loader.glue) this.attach();
       else loader.load().catch((error) => loader.dead && this.abandon(error));
@@ -115,12 +129,46 @@ function elementClass(loader, page) {
 
     /** Styles belong to a document: in another one they are adopted anew. */
     adoptedCallback() {
-      if (this.ownerDocument.defaultView) this.shadowRoot.adoptedStyleSheets = [sheetFor(this.ownerDocument)];
+      this.#dress();
+    }
+
+    /** Takes on what `theme` says. */
+    #dress() {
+      const { ownerDocument: document, shadowRoot: root } = this;
+      if (!document.defaultView) return;
+      const named = THEMES[(this.theme ?? loader.theme)?.toLowerCase()];
+      const wanted = [theme, named, this.#isPlain && PLAIN].filter(Boolean).map((css) => sheetFor(document, css));
+      if (wanted.length !== this.#sheets.length || wanted.some((sheet) => !this.#sheets.includes(sheet))) {
+        // Those of the chunks stay.
+        root.adoptedStyleSheets = [...wanted, ...root.adoptedStyleSheets.filter((sheet) => !this.#sheets.includes(sheet))];
+        this.#sheets = wanted;
+      }
+    }
+
+    /** Has the chunk of the layouts do what the attributes say, where one of its layouts is or was. */
+    #arrange() {
+      const isLaid = this.isConnected && /^(bubble|panel)$/i.test(this.layout);
+      if (!isLaid && !this.#isLaid) return;
+      this.#isLaid = true;
+      loader.chunk('layout').then((lay) => this.#laid(() => lay(this)), () => this.#laid());
+    }
+
+    /** What cannot be laid out stands where the element stands. */
+    #laid(lay) {
+      if (!lay && !this.#isPlain) {
+        const message = 'The layout could not be loaded, so the chat stands where the element stands. Check that every file of the build lies beside the script.';
+        this.report({ code: 'network', message, retryable: true });
+      }
+      this.#isPlain = !lay;
+      this.#dress();
+      lay?.();
     }
 
     attributeChangedCallback(changed) {
       const name = Object.keys(JSON_VALUES).find((name) => changed === PROPERTIES[name] || changed === name.toLowerCase());
       if (name) return this.#readText(name);
+      this.#dress();
+      this.#arrange();
       if (this.#changed || !this.#calls.agent) return;
       this.#changed = true;
       queueMicrotask(async () => {
@@ -143,7 +191,7 @@ function elementClass(loader, page) {
     attach() {
       const calls = this.#calls;
       if (calls.agent || !this.isConnected) return;
-      this.shadowRoot.replaceChildren();
+      this.#show();
       const agent = calls.make((glue) => new glue.Agent(this, calls.tools));
       if (!agent) return;
       afterParsing(async () => {
@@ -177,6 +225,7 @@ function elementClass(loader, page) {
 
     /** Attributes or the page's configuration changed. */
     refresh() {
+      this.#dress();
       if (this.#calls.agent) this.#calls.enter((agent) => agent.refresh());
     }
 
@@ -194,10 +243,16 @@ function elementClass(loader, page) {
       text.part = 'fallback';
       text.textContent =
         code === 'wasm-load' ? 'The assistant could not be loaded. Please try again later.' : message;
-      this.shadowRoot.replaceChildren(text);
+      this.#show(text);
+    }
+
+    /** Puts nodes in the place of the panel. */
+    #show(...nodes) {
+      this.shadowRoot.replaceChildren(...this.shadowRoot.querySelectorAll('.stays'), ...nodes);
     }
 
     #remove() {
+      this.#arrange();
       loader.clients.delete(this);
       const calls = this.#calls;
       if (!calls.agent) return;

@@ -61,11 +61,16 @@ export interface InitConfig {
   getSession?: () => SessionAnswer | Promise<SessionAnswer>;
   /** Raises the limit of situational awareness from 10,000 to 20,000 characters. */
   extendedSituationalAwareness?: boolean;
+  /** The theme of elements without the attribute. Default: `'auto'`, the system's. */
+  theme?: Theme;
   /** Gets every `mindset:error` of the page. */
   onError?: (error: ErrorDetail) => void;
   /** Time constants in milliseconds, for tests. */
   timing?: Timing;
 }
+
+/** How the panel looks; `auto` is as the system wants it. */
+export type Theme = 'light' | 'dark' | 'auto';
 
 /** Time constants in milliseconds, for tests. */
 export interface Timing {
@@ -323,6 +328,8 @@ export interface Conversation {
   readonly agentUid?: string;
   readonly createdAt?: string;
   readonly updatedAt?: string;
+  /** Whether it is the one that is open here. */
+  readonly isOpen?: true;
 }
 
 /** What a UI-less client is made with. */
@@ -413,6 +420,9 @@ export interface MindsetAgentEventMap {
   'mindset:conversation': CustomEvent<ConversationId>;
   'mindset:thread-changed': CustomEvent<{ readonly threadUid: string }>;
   'mindset:error': CustomEvent<ErrorDetail>;
+  'mindset:message-action': CustomEvent<{ readonly name: string; readonly messageId: string }>;
+  'mindset:open': CustomEvent<Readonly<Record<string, never>>>;
+  'mindset:close': CustomEvent<Readonly<Record<string, never>>>;
 }
 
 /** `<mindset-agent>`. */
@@ -436,6 +446,12 @@ export interface MindsetAgentElement extends HTMLElement, Session {
   set disabled(reason: boolean | string);
   /** `forget-drafts`: what is being written is not kept for the next page load. */
   forgetDrafts: boolean;
+  /** `layout`: where the panel stands. Default: `inline`. */
+  layout: 'inline' | 'bubble' | 'panel' | null;
+  /** `open`: whether a bubble or panel is open. */
+  open: boolean;
+  /** `theme`: light, dark or as the system wants it. Default: what `init` says. */
+  theme: Theme | null;
   /** `conversation-id`: the conversation to go on with; another value later switches to it. */
   conversationId: string | null;
   /** `situational-awareness`: takes an object, or the JSON text of the attribute; reads the attribute. */

@@ -2,7 +2,7 @@
 (() => {
   const NAMES = [
     'agent-registered', 'agent-initializing', 'agent-idle', 'agent-busy', 'runtime-event',
-    'text-delta', 'tool-start', 'tool-end', 'complete', 'conversation', 'thread-changed', 'error',
+    'text-delta', 'tool-start', 'tool-end', 'complete', 'conversation', 'thread-changed', 'error', 'open', 'close', 'message-action',
   ];
 
   const frozen = (value) =>

@@ -84,6 +84,10 @@ export class ScriptedRuntime {
       expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
       anonymousKey: `key-${count}`,
     });
+    /** Refuses a list of conversations, if it gives a status, a code and words. */
+    this.onList = () => undefined;
+    /** Conversations in one answer. */
+    this.listed = 100;
     /** Answers a request for the wasm, or gives `undefined` for the usual answer. */
     this.onWasm = () => undefined;
     /** The same for its later part. */
@@ -219,12 +223,7 @@ export class ScriptedRuntime {
   conversation(id, request, body, response) {
     const answer = (value) => send(response, 200, 'application/json', JSON.stringify(value), ANY_ORIGIN);
     const whole = (id, known) => ({ id, title: '', agentUid: 'support', openCalls: [], openInterrupts: [], queue: [], ...known });
-    if (!id) {
-      return answer({ conversations: [...this.conversations].map(([id, known]) => {
-        const { title, agentUid } = whole(id, known);
-        return { id, title, agentUid };
-      }) });
-    }
+    if (!id) return this.list(request, response, answer, whole);
     const known = this.conversations.get(id);
     if (!known) return refuse(response, 404, 'not-found', 'there is no such conversation');
     if (request.method === 'PATCH') {
@@ -239,6 +238,19 @@ export class ScriptedRuntime {
     const messages = known.messages.slice(0, before ? known.messages.findIndex((message) => message.id === before) : undefined);
     const newest = messages.slice(-200);
     return answer(whole(id, { ...known, messages: newest, ...(newest.length < messages.length && { before: newest[0].id }) }));
+  }
+
+  /** A page of all conversations. */
+  list(request, response, answer, whole) {
+    const refusal = this.onList();
+    if (refusal) return refuse(response, ...refusal);
+    const from = Number(new URL(request.url, this.origin).searchParams.get('cursor') ?? 0);
+    const all = [...this.conversations].map(([id, known]) => {
+      const { title, agentUid, updatedAt } = whole(id, known);
+      return { id, title, agentUid, updatedAt };
+    });
+    const to = from + this.listed;
+    return answer({ conversations: all.slice(from, to), ...(to < all.length && { next: String(to) }) });
   }
 
   /** Below `/ag-ui/` stands a server that knows AG-UI and nothing of ours. */

@@ -34,7 +34,7 @@ const BUNDLES: [(&str, &str, &str); 5] = [
 /// Makes all bundles below `target/bundle/`.
 pub(crate) fn bundle(shell: &Shell, settings: &Settings, facts: &Facts<'_>) -> Result<Vec<PathBuf>> {
     let esbuild = npm_tool(shell, "esbuild").context("esbuild is missing: run `npm ci`")?;
-    let sheet = style_sheet(shell, &esbuild, settings)?;
+    let sheet = style_sheet(shell, &esbuild, settings, "src/dom/theme.css")?;
     let mut made = chunks(shell, &esbuild, settings)?;
     let chunks = index(shell, &made)?;
     for (source, format, name) in BUNDLES {
@@ -71,8 +71,11 @@ fn chunks(shell: &Shell, esbuild: &Path, settings: &Settings) -> Result<Vec<Path
     fs::create_dir_all(&folder)?;
     let Ok(entries) = fs::read_dir(shell.path("src/lazy")) else { return Ok(Vec::new()) };
     let mut sources: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    sources.retain(|source| source.extension().is_some_and(|kind| kind == "js"));
     sources.sort();
+    for sheet in sources.iter().filter(|source| source.extension().is_some_and(|kind| kind == "css")) {
+        style_sheet(shell, esbuild, settings, &sheet.to_string_lossy())?;
+    }
+    sources.retain(|source| source.extension().is_some_and(|kind| kind == "js"));
     let mut made = Vec::new();
     for source in sources {
         let name = source.file_stem().context("a chunk has a name")?.to_string_lossy();
@@ -80,6 +83,7 @@ fn chunks(shell: &Shell, esbuild: &Path, settings: &Settings) -> Result<Vec<Path
         let mut command = shell.command(esbuild);
         command.arg(&source).args(["--bundle", "--minify", "--charset=utf8", "--log-level=warning"]);
         command.args(["--format=esm", "--loader:.css=text"]);
+        command.arg(format!("--alias:mindset-styles={}", shell.path("target/bundle/styles").display()));
         command.arg(format!("--target={}", settings.build.javascript));
         command.arg(format!("--outfile={}", plain.display()));
         shell.run(command)?;
@@ -112,11 +116,13 @@ pub(crate) fn chunk_name(file: &str) -> Option<(&str, &str)> {
     (hash.len() == 16).then_some((name, hash))
 }
 
-/// The style sheet without its white space; the bundles carry it as a text.
-fn style_sheet(shell: &Shell, esbuild: &Path, settings: &Settings) -> Result<PathBuf> {
-    let out = shell.path("target/bundle/theme.css");
+/// A style sheet without its white space; bundles and chunks carry it as a text, a chunk as
+/// `mindset-styles/NAME.css`.
+fn style_sheet(shell: &Shell, esbuild: &Path, settings: &Settings, source: &str) -> Result<PathBuf> {
+    let name = Path::new(source).file_name().context("a style sheet has a name")?;
+    let out = shell.path("target/bundle/styles").join(name);
     let mut command = shell.command(esbuild);
-    command.arg("src/dom/theme.css").args(["--minify", "--charset=utf8", "--log-level=warning"]);
+    command.arg(source).args(["--minify", "--charset=utf8", "--log-level=warning"]);
     command.arg(format!("--target={},chrome111,safari16.4", settings.build.javascript));
     command.arg(format!("--outfile={}", out.display()));
     shell.run(command)?;

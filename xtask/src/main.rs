@@ -12,6 +12,7 @@ mod bundle;
 mod counts;
 mod demo;
 mod names;
+mod pictures;
 mod settings;
 mod setup;
 mod shell;
@@ -41,6 +42,8 @@ usage: cargo xtask <command>
   test [--only TEXT]  every check and every test; installs what they need
                       (or the stages with TEXT in their name)
   soak [--seed N]     the long versions of the tests
+  screenshots [--only TEXT]
+                      pictures of the panel, and those of the documentation
   size                bytes of what a page loads, and what each crate costs
   bench               ratios against peers
   bench server [--small]
@@ -98,6 +101,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
             Some("stream") => bench::stream(&shell, &settings)?,
             Some(other) => bail!("there is no measurement `{other}`; `cargo xtask help` lists them"),
         },
+        "screenshots" => pictures::take(&shell, &settings, flags.only.as_deref())?,
         "size" => size::check(&shell, &settings)?,
         "help" | "--help" | "-h" => print!("{HELP}"),
         other => bail!("there is no command `{other}`\n\n{HELP}"),

@@ -8,8 +8,8 @@ pub struct AskId(pub u32);
 /// is refused with `busy` during a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
-    /// The user's conversations: `[{ id, title, agentUid, createdAt, updatedAt }]`, the latest
-    /// first.
+    /// The user's conversations: `[{ id, title, agentUid, createdAt, updatedAt, isOpen? }]`, the
+    /// latest first, from every page of the server's list.
     List,
     /// Give a conversation a title.
     Rename {

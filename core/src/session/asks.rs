@@ -18,7 +18,13 @@ pub(super) struct Asked {
     thread: Option<String>,
     /// Whether nothing else goes on in the conversation meanwhile.
     changes: bool,
+    /// Of a list: what the answers so far held, and where the next one begins.
+    listed: Vec<Value>,
+    cursor: Option<String>,
 }
+
+/// No list is longer, whatever the server goes on to answer.
+const MOST_LISTED: usize = 2_000;
 
 impl Session {
     #[inline(never)]
@@ -91,7 +97,8 @@ impl Session {
         if changes {
             self.hold(OpeningStage::Changing);
         }
-        let asked = Asked { id, ask, thread: self.transcript.thread_id.clone(), changes };
+        let thread = self.transcript.thread_id.clone();
+        let asked = Asked { id, ask, thread, changes, listed: Vec::new(), cursor: None };
         self.inquire(Subject::Ask(asked), self.config.timing.request, now);
     }
 
@@ -100,7 +107,13 @@ impl Session {
         let api =
             |method, id: &str| Request::api(&self.config, FetchPurpose::Ask, method, &["conversations", id]);
         match &asked.ask {
-            Ask::List | Ask::New => Request::api(&self.config, FetchPurpose::Ask, "GET", &["conversations"]),
+            Ask::List | Ask::New => {
+                let list = Request::api(&self.config, FetchPurpose::Ask, "GET", &["conversations"]);
+                match &asked.cursor {
+                    Some(cursor) => list.with_query("cursor", cursor),
+                    None => list,
+                }
+            }
             Ask::Rename { id, title } => {
                 api("PATCH", id).with_body(&crate::object! { "title": title.as_str() })
             }
@@ -114,8 +127,11 @@ impl Session {
     }
 
     /// The server has answered, or will not.
-    pub(super) fn ask_replied(&mut self, asked: Asked, reply: Reply, now: Millis) {
-        let result = reply.result.and_then(|body| self.carry_out(&asked, &body, now));
+    pub(super) fn ask_replied(&mut self, mut asked: Asked, reply: Reply, now: Millis) {
+        let result = reply.result.and_then(|body| self.carry_out(&mut asked, &body, now));
+        if asked.cursor.is_some() && result.is_ok() {
+            return self.inquire(Subject::Ask(asked), self.config.timing.request, now);
+        }
         if asked.changes
             && let Err(error) = &result
         {
@@ -126,17 +142,24 @@ impl Session {
         self.answer(asked.id, result);
     }
 
-    fn carry_out(&mut self, asked: &Asked, body: &Value, now: Millis) -> Result<Value, ErrorInfo> {
+    fn carry_out(&mut self, asked: &mut Asked, body: &Value, now: Millis) -> Result<Value, ErrorInfo> {
         match &asked.ask {
             Ask::List => {
-                let list = body.get("conversations").and_then(Value::as_array);
-                let mut conversations = Vec::new();
-                for conversation in list.ok_or_else(no_answer)? {
-                    if conversation.str("id").is_some() {
-                        conversations.push(conversation.clone());
+                let list = body.get("conversations").and_then(Value::as_array).ok_or_else(no_answer)?;
+                for conversation in list {
+                    let Value::Object(conversation) = conversation else { continue };
+                    let Some(id) = conversation.str("id") else { continue };
+                    let mut conversation = conversation.clone();
+                    if self.is_open(id) {
+                        conversation.insert("isOpen", true);
                     }
+                    asked.listed.push(Value::Object(conversation));
                 }
-                return Ok(Value::Array(conversations));
+                let goes_on = !list.is_empty() && asked.listed.len() < MOST_LISTED;
+                asked.cursor = body.str("next").filter(|_| goes_on).map(str::to_owned);
+                if asked.cursor.is_none() {
+                    return Ok(Value::Array(std::mem::take(&mut asked.listed)));
+                }
             }
             Ask::Delete { id } => {
                 if asked.changes || self.is_open(id) && matches!(self.state, State::Idle) {

@@ -71,6 +71,8 @@ pub struct Server {
     clients: BTreeMap<String, String>,
     /// Titles of conversations that were renamed.
     pub titles: BTreeMap<String, String>,
+    /// How many conversations an answer lists; all, unless a test says so.
+    pub listed: Option<usize>,
     /// Conversations that were deleted.
     pub deleted: Vec<String>,
     /// Milliseconds a token is good, told as its end; 0 tells none.
@@ -102,6 +104,7 @@ impl Server {
             closed: 0,
             clients: BTreeMap::new(),
             titles: BTreeMap::new(),
+            listed: None,
             deleted: Vec::new(),
             token_life: 0,
             runs: BTreeMap::new(),
@@ -200,7 +203,7 @@ impl Server {
         let segments: Vec<_> = path.split('/').skip(1).collect();
         let answered = match (request.method, &segments[..]) {
             ("POST", ["v1", "anonymous"]) => self.sign_in(request, now),
-            ("GET", ["v1", "conversations"]) => self.list(request),
+            ("GET", ["v1", "conversations"]) => self.list(query, request),
             ("GET", ["v1", "conversations", id]) => self.conversation(id, query, request),
             ("PATCH", ["v1", "conversations", id]) => self.rename(id, request),
             ("DELETE", ["v1", "conversations", id]) => match self.delete(id, request, now) {

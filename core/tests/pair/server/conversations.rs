@@ -16,13 +16,19 @@ use super::Server;
 const MOST: usize = 200;
 
 impl Server {
-    /// `GET` of all conversations, the latest first.
-    pub(super) fn list(&self, request: &FetchRequest) -> Result<String, ErrorInfo> {
+    /// `GET` of all conversations, the latest first, in pages if a test says how long they are.
+    pub(super) fn list(&self, query: &str, request: &FetchRequest) -> Result<String, ErrorInfo> {
         self.authorize(request)?;
         let mut ids: Vec<_> = self.store.keys().collect();
         ids.sort_by_key(|id| self.store[*id].last().map(|message| message.created_at));
-        let list = ids.into_iter().rev().map(|id| Value::Object(self.summary(id))).collect();
-        Ok(object! { "conversations": Value::Array(list) }.text())
+        let from = query.strip_prefix("cursor=").map_or(0, |cursor| cursor.parse().expect("our cursor"));
+        let to = from + self.listed.unwrap_or(ids.len());
+        let more = (to < ids.len()).then(|| to.to_string());
+        let page = ids.into_iter().rev().skip(from).take(to - from);
+        let list: Vec<_> = page.map(|id| Value::Object(self.summary(id))).collect();
+        let mut answer = object! { "conversations": Value::Array(list) };
+        answer.insert_some("next", more);
+        Ok(answer.text())
     }
 
     fn summary(&self, id: &str) -> Object {
