@@ -97,6 +97,10 @@ impl Driver {
                     "head" | "bytes" | "end" => fetch::told(&driver, &name, &value),
                     "tick" => driver.tick(),
                     "ran" => tool::ran(&driver, &value),
+                    "uploads" => {
+                        driver.ask(value.dyn_into().ok(), Ask::Uploads);
+                        true
+                    }
                     "owner" => driver.feed(Input::Owner { gone: value.is_truthy() }),
                     "online" => driver.feed(Input::Online(value.is_truthy())),
                     "wake" => driver.feed(Input::Wake),

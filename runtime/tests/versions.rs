@@ -6,7 +6,7 @@ mod support;
 use mindset_core::json::Value;
 use mindset_runtime::App;
 use mindset_runtime::config::{Environment, load_text};
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 use support::{CONFIG, Folder, Server, kind, last};
 
 /// The tables of version 1, with a user and a conversation that waits for its page.
@@ -75,7 +75,8 @@ const VERSION_3: &[&str] = &[
 async fn write(folder: &Folder, statements: &[&str]) -> std::path::PathBuf {
     let path = folder.path("old.db");
     let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
-    let pool = SqlitePool::connect_with(options).await.unwrap();
+    // One connection: another one may still believe in the tables of before.
+    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
     for statement in statements {
         sqlx::query(sqlx::AssertSqlSafe((*statement).to_owned())).execute(&pool).await.unwrap();
     }

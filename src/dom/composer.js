@@ -44,6 +44,8 @@ export class Composer {
   /** What of it was found there: if it was not touched it stays with its conversation. */
   #read = '';
   #composing = false;
+  /** What is attached to the draft, once people may attach something. */
+  files;
   /** Whether the text box had the focus last. */
   focused = false;
 
@@ -130,11 +132,15 @@ export class Composer {
     if (this.#composing) this.input.blur();
     const text = this.input.value;
     const edited = this.#edited;
-    if (this.#isOff() || this.#busy) return false;
+    if (this.#isOff() || this.#busy || (!edited && this.files?.ready() === false)) return false;
+    const files = edited ? '' : this.files?.text();
     // Cleared first: listeners run inside, and may look.
     this.#edited = undefined;
     this.#write(edited ? this.#aside : '');
-    const sent = edited ? this.#tell('resend', `${edited}\n${text}`) : this.#tell('send', text);
+    if (files) this.#tell('attach', files);
+    const said = files && !text.trim() ? '' : text;
+    const sent = edited ? this.#tell('resend', `${edited}\n${text}`) : this.#tell('send', said);
+    if (sent && files) this.files.clear();
     if (!sent) {
       this.#edited = edited;
       this.#write(text);
@@ -184,7 +190,11 @@ export class Composer {
   }
 
   #isOff() {
-    return this.#closed !== undefined || this.#isLong || !this.input.value.trim();
+    return this.#closed !== undefined || this.#isLong || this.#isEmpty();
+  }
+
+  #isEmpty() {
+    return !this.input.value.trim() && (this.#edited || !this.files?.count);
   }
 
   #write(text) {

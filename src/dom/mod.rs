@@ -105,6 +105,8 @@ extern "C" {
     fn set_sources(this: &Panel, id: &str, sources: &JsValue);
     #[wasm_bindgen(method, js_name = setWidget)]
     fn set_widget(this: &Panel, id: &str, widget: &JsValue);
+    #[wasm_bindgen(method, js_name = setFiles)]
+    fn set_files(this: &Panel, id: &str, files: &JsValue);
     #[wasm_bindgen(method, js_name = setActivity)]
     fn set_activity(this: &Panel, activity: &str);
     #[wasm_bindgen(method, js_name = setNotice)]
@@ -214,6 +216,7 @@ impl View {
     pub(crate) fn told(&self, driver: &Rc<Driver>, name: &str, text: &str) -> bool {
         let result = match name {
             "send" => driver.send(None, |id| Input::Send { id, text, options: SendOptions::default() }),
+            "attach" => driver.step(Input::Attach(text)),
             "retry" => driver.send(None, |id| Input::Retry { id }),
             "widget" => act(driver, text),
             "reconnect" => driver.step(Input::Reconnect),
@@ -323,6 +326,8 @@ impl Drawn {
                 panel.set_widget(&id, &convert::plain(&Value::Object(widget.to_json())));
                 self.set_earlier(&id, |message| message.widget = Some(widget));
             }
+            // What waits among the older messages has them already.
+            Patch::SetFiles { id, files } => panel.set_files(&id, &convert::plain(&files)),
             Patch::SetCitations { id, items } => {
                 self.set_earlier(&id, |message| message.citations.clone_from(&items));
                 panel.set_sources(&id, &convert::plain(&Citation::list(&items)));

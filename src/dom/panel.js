@@ -55,6 +55,7 @@ export class Panel {
   #frames;
   /** Whether older messages are being drawn. */
   #isDrawing = false;
+  #filesAsked = false;
 
   constructor(root, tell) {
     this.#root = root;
@@ -129,6 +130,21 @@ export class Panel {
     if (/^(bubble|panel)$/i.test(this.#root.host.layout)) lazy('layout').then((lay) => lay(this.#root.host, this.#kit), () => {});
     label(this.#frame, (this.#heading.textContent = heading ?? this.#text('heading')));
     this.#composer.setPlaceholder(placeholder ?? this.#text('placeholder'));
+    this.#allowFiles();
+  }
+
+  /** With `uploads` people may attach files, as far as the server takes them. */
+  #allowFiles() {
+    const { uploads } = this.#root.host;
+    if (this.#composer.files) this.#composer.files.shown.hidden = !uploads;
+    if (!uploads || this.#filesAsked || this.#activity !== 'idle') return;
+    this.#filesAsked = true;
+    const allowed = this.#rows.files().then((part) => part.attach(this.#composer, this.#frame));
+    allowed.then((tray) => (this.#composer.files = tray), () => (this.#filesAsked = false));
+  }
+
+  setFiles(id, files) {
+    this.#rows.setFiles(id, files);
   }
 
   /** Brings a message of one's own into the composer, to be changed and sent again, if that may be. */
@@ -239,6 +255,7 @@ export class Panel {
     this.#activity = this.#frame.dataset.activity = activity;
     this.#showState();
     this.#showTyping();
+    this.#allowFiles();
     if (activity === 'idle' && this.#unsaid.size) {
       const answers = [...this.#unsaid].map((id) => spoken(this.#rows.get(id).body, this.#text));
       this.#unsaid.clear();

@@ -106,6 +106,8 @@ export class Rows {
   #last;
   /** What draws answers, once it is there. */
   drawer;
+  /** What draws files, once there are some. */
+  #files;
 
   constructor(kit, list) {
     this.#kit = kit;
@@ -172,6 +174,23 @@ export class Rows {
     else row?.draw(this.drawer, program, ended);
   }
 
+  /** The part that knows about files. */
+  files() {
+    this.#files ??= this.#kit.lazy('files').then((part) => part(this.#kit));
+    this.#files.catch(() => (this.#files = undefined));
+    return this.#files;
+  }
+
+  /** What a person attached to their message; by name if the part cannot be loaded. */
+  setFiles(id, files) {
+    const row = this.get(id);
+    if (!row) return;
+    this.files().then(
+      (part) => part.list(row.element, files),
+      () => this.#kit.add(row.element, 'p|class=status', files.map((file) => file.name).join(', ')),
+    );
+  }
+
   /** Messages from before the first one. */
   prepend(messages) {
     const page = document.createElement('div');
@@ -189,7 +208,10 @@ export class Rows {
       this.#last ??= id;
     }
     this.#list.prepend(page);
-    for (const { id, widget } of messages) if (widget) this.setWidget(id, widget);
+    for (const { id, widget, files } of messages) {
+      if (widget) this.setWidget(id, widget);
+      if (files) this.setFiles(id, files);
+    }
   }
 
   remove(id) {

@@ -6,7 +6,7 @@ import { thrown } from '../convert.js';
 let later = { isThere: true, load: async () => {} };
 
 /** What the first part hears alone: messages of the person, and of requests, which wait themselves. */
-const OWN = new Set(['send', 'head', 'bytes', 'end']);
+const OWN = new Set(['attach', 'send', 'head', 'bytes', 'end']);
 
 export function setLater(given) {
   later = given;

@@ -23,13 +23,14 @@ const PROPERTIES = {
   layout: 'layout',
   open: 'open',
   theme: 'theme',
+  uploads: 'uploads',
   situationalAwareness: 'situational-awareness',
   passthroughParams: 'passthrough-params',
 };
 /** A page that is complete may still call `init`, but seldom so late, in milliseconds. */
 const LATE_MS = 3_000;
 const WAITING = 'Waiting for mindset.init({ appUid }) or the attribute app-uid.';
-const BOOLEANS = new Set(['headless', 'disabled', 'forgetDrafts', 'open']);
+const BOOLEANS = new Set(['headless', 'uploads', 'disabled', 'forgetDrafts', 'open']);
 /** The schemes of the style sheet by name; without a name the system decides. */
 const THEMES = { light: ':host{--_light:initial;--_dark: ;color-scheme:light}', dark: ':host{--_light: ;--_dark:initial;color-scheme:dark}' };
 const PLAIN = ':host(:not([hidden],[headless]:not([headless=false i]))){display:block!important}';

@@ -201,6 +201,8 @@ export interface Message {
   readonly citations?: readonly Citation[];
   /** What the message stands for; `content` is its summary then. */
   readonly widget?: Widget;
+  /** What the person attached. */
+  readonly files?: readonly { readonly id: string; readonly name: string; readonly type: string; readonly size: number }[];
 }
 
 export interface TextDelta {
@@ -433,6 +435,8 @@ export interface MindsetAgentElement extends HTMLElement, Session {
   appUid: string | null;
   /** `server`: the runtime, where it is not the one of `init`. */
   server: string | null;
+  /** `uploads`: people may attach files, if the agent takes some. */
+  uploads: boolean;
   /** `headless`: draws nothing. */
   headless: boolean;
   /** `heading`: the text on top of the panel. */

@@ -70,6 +70,12 @@ export class ScriptedRuntime {
     this.requests = [];
     /** Tokens the server accepts; `null` accepts any. */
     this.tokens = null;
+    /** Every upload: `{ name, authorization }`. */
+    this.uploads = [];
+    /** What files the agent takes. */
+    this.onUploadTerms = () => ({ enabled: true, types: ['image/png', 'application/pdf'], maxBytes: 20971520, maxFiles: 10 });
+    /** Answers an upload, or nothing for the usual answer. */
+    this.onUpload = undefined;
     this.pages = new Map();
     /** Sources that the strict policy of pages allows beside its own, by directive. */
     this.sources = {};
@@ -169,6 +175,7 @@ export class ScriptedRuntime {
     if (events) return this.events(decodeURIComponent(events), request, response);
     const conversation = /^\/v1\/conversations(?:\/([^/]+))?$/.exec(pathname);
     if (conversation) return this.conversation(conversation[1] && decodeURIComponent(conversation[1]), request, body, response);
+    if (pathname.startsWith('/v1/uploads')) return this.upload(request, body, response);
     const cancel = /^\/v1\/runs\/([^/]+)\/cancel$/.exec(pathname);
     if (cancel) return this.cancel(decodeURIComponent(cancel[1]), response);
     return refuse(response, 404, 'not-found', `nothing is served at ${pathname}`);
@@ -217,6 +224,18 @@ export class ScriptedRuntime {
     const run = this.runs.findLast(({ input }) => input.runId === runId);
     if (run && this.resumes) return run.resume(request, response);
     return refuse(response, 404, 'not-found', 'there is no such run');
+  }
+
+  /** Limits, a file that comes, or one that is taken back. */
+  upload(request, body, response) {
+    const answer = (status, value) => send(response, status, 'application/json', JSON.stringify(value), ANY_ORIGIN);
+    if (request.method === 'GET') return answer(200, this.onUploadTerms());
+    if (request.method === 'DELETE') return response.writeHead(204, ANY_ORIGIN).end();
+    const name = /filename="([^"]*)"/.exec(body)?.[1];
+    this.uploads.push({ name, authorization: request.headers.authorization });
+    const own = this.onUpload?.();
+    if (own) return answer(own.status, own.body);
+    return answer(201, { uploadId: `upload-${this.uploads.length}`, name, mimeType: 'image/png', size: body.length });
   }
 
   /** One conversation, or without an id all of them. */

@@ -30,6 +30,9 @@ pub enum Ask {
         /// Which.
         id: String,
     },
+    /// Whether people may attach files, and how they are sent: `{ enabled, types, maxBytes,
+    /// maxFiles, url, authorization? }`, the last two for one form with the field `file`.
+    Uploads,
     /// Show older messages of this conversation: `true` if there are more still.
     Earlier,
 }

@@ -4,7 +4,7 @@
 use super::inquiry::{Reply, Subject};
 use super::request::Request;
 use super::state::{OpeningStage, State};
-use super::{Ask, AskId, FetchPurpose, Output, Protocol, Session, fault, queue};
+use super::{Ask, AskId, FetchPurpose, Output, Protocol, Session, Token, fault, queue};
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::json::Value;
@@ -61,7 +61,7 @@ impl Session {
         if self.changes(ask) && self.is_busy() {
             return Err(queue::busy());
         }
-        let any_time = matches!(ask, Ask::List | Ask::Rename { .. });
+        let any_time = matches!(ask, Ask::List | Ask::Rename { .. } | Ask::Uploads);
         Ok(any_time || !matches!(self.state, State::Opening(_)))
     }
 
@@ -70,7 +70,7 @@ impl Session {
         match ask {
             Ask::New | Ask::Switch { .. } => true,
             Ask::Delete { id } => self.is_open(id),
-            Ask::List | Ask::Rename { .. } | Ask::Earlier => false,
+            Ask::List | Ask::Rename { .. } | Ask::Earlier | Ask::Uploads => false,
         }
     }
 
@@ -114,6 +114,8 @@ impl Session {
                     None => list,
                 }
             }
+            Ask::Uploads => Request::api(&self.config, FetchPurpose::Ask, "GET", &["uploads"])
+                .with_query("agentUid", &self.config.agent_uid),
             Ask::Rename { id, title } => {
                 api("PATCH", id).with_body(&crate::object! { "title": title.as_str() })
             }
@@ -177,9 +179,19 @@ impl Session {
                 return Err(ErrorInfo::new(ErrorCode::Conflict, message));
             }
             Ask::Earlier => return self.show_earlier(body).map(Value::Bool).ok_or_else(no_answer),
+            Ask::Uploads => return self.upload_terms(body).ok_or_else(no_answer),
             Ask::Rename { .. } | Ask::New => {}
         }
         Ok(Value::Null)
+    }
+
+    /// The limits, with where and as whom files are sent now.
+    fn upload_terms(&self, body: &Value) -> Option<Value> {
+        let mut terms = body.as_object()?.clone();
+        let request = Request::api(&self.config, FetchPurpose::Ask, "POST", &["uploads"]);
+        terms.insert("url", request.url());
+        terms.insert_some("authorization", self.token.as_ref().map(Token::bearer));
+        Some(Value::Object(terms))
     }
 
     pub(super) fn answer(&mut self, id: AskId, result: Result<Value, ErrorInfo>) {
@@ -203,7 +215,7 @@ fn check(ask: &Ask, protocol: Protocol) -> Result<(), ErrorInfo> {
                 "With `protocol: 'ag-ui'` the server keeps no conversations. Only a new one can be begun.",
             );
         }
-        Ask::List | Ask::Earlier => return Ok(()),
+        Ask::List | Ask::Earlier | Ask::Uploads => return Ok(()),
         Ask::Delete { id } | Ask::Switch { id } => (id, None),
         Ask::Rename { id, title } => (id, Some(title)),
     };

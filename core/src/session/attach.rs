@@ -25,7 +25,7 @@ impl Session {
         let id = if turn_id.is_empty() { run_id } else { turn_id };
         self.out.event(DomEvent::Busy { run_id: id.to_owned() });
         self.hide_kept();
-        let message = UserMessage { id: String::new(), text: String::new(), silent: false };
+        let message = UserMessage { id: String::new(), text: String::new(), silent: false, files: None };
         let mut turn = Box::new(Turn::new(None, id.to_owned(), message, self.transcript.rows.len()));
         run_id.clone_into(&mut turn.run_id);
         turn.found = true;

@@ -38,6 +38,9 @@ impl Session {
             if let Some(widget) = row.widget.clone() {
                 patches.push(Patch::SetWidget { id: id(), widget });
             }
+            if let Some(files) = row.files.clone() {
+                patches.push(Patch::SetFiles { id: id(), files });
+            }
             if at + 1 < rows.len() || !self.is_busy() {
                 patches.push(Patch::EndMessage { id: id() });
             }

@@ -31,6 +31,9 @@ pub enum Input<'a> {
         /// How.
         options: SendOptions,
     },
+    /// What comes with the message that is sent right after this: the JSON text of a list of
+    /// uploaded files, `[{ id, name, type, size }]`, or nothing.
+    Attach(&'a str),
     /// A widget is used: the model hears of it in a silent message.
     WidgetAction {
         /// The adapter's own number for the promise to settle.

@@ -64,6 +64,7 @@ use self::queue::Kept;
 use self::state::{Opened, State};
 use self::transcript::Transcript;
 use crate::event::ChatMessage;
+use crate::json::{self, Value};
 use crate::schema::Pattern;
 use crate::{Millis, NextId};
 
@@ -89,6 +90,8 @@ pub struct Session {
     tool_runs: u32,
     /// Messages that wait for a turn, oldest first.
     kept: Vec<Kept>,
+    /// What comes with the next message.
+    attached: Option<Value>,
     transcript: Transcript,
     /// When the last input came.
     now: Millis,
@@ -127,6 +130,7 @@ impl Session {
             was_idle: false,
             tool_runs: 0,
             kept: Vec::new(),
+            attached: None,
             transcript: Transcript::default(),
             now: 0,
             ending: None,
@@ -148,6 +152,10 @@ impl Session {
             Input::Start(config) => self.handle_start(config, now),
             Input::Token(result) => self.handle_token(result, now),
             Input::Send { id, text, options } => return self.handle_send(id, text, options, now),
+            Input::Attach(files) => {
+                let files = json::parse(files).ok();
+                self.attached = files.filter(|list| list.as_array().is_some_and(|list| !list.is_empty()));
+            }
             Input::Retry { id } => return self.handle_retry(id, now),
             Input::WidgetAction { id, widget, action, payload } => {
                 return self.handle_widget_action(id, widget, (action, payload), now);

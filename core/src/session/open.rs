@@ -242,7 +242,12 @@ impl Session {
         if let Some(row) = from.and_then(|at| self.transcript.rows.get(at))
             && !matches!(ending, Ending::Finished { .. })
         {
-            let message = UserMessage { id: row.id.clone(), text: row.content.clone(), silent: false };
+            let message = UserMessage {
+                id: row.id.clone(),
+                text: row.content.clone(),
+                silent: false,
+                files: row.files.clone(),
+            };
             let from = from.unwrap_or_default();
             self.transcript.failed = Some(Failed { message, from });
             if matches!(ending, Ending::Stopped { .. }) {

@@ -26,11 +26,16 @@ impl Session {
         options: SendOptions,
         now: Millis,
     ) -> Result<(), Refused> {
-        check_text(text)?;
+        // They come with this message, or with none.
+        let files = self.attached.take().filter(|_| !options.silent);
+        if files.is_none() || !text.is_empty() {
+            check_text(text)?;
+        }
         if !options.when_idle && self.is_busy() {
             return Err(busy());
         }
-        let message = UserMessage { id: self.ids.next_id(), text: text.to_owned(), silent: options.silent };
+        let message =
+            UserMessage { id: self.ids.next_id(), text: text.to_owned(), silent: options.silent, files };
         let mut kept = Kept { send, message, shown: false };
         if matches!(self.state, State::Idle) {
             self.begin(kept, false, now);
@@ -51,7 +56,13 @@ impl Session {
             kept.shown = true;
             let (id, text) = (kept.message.id.clone(), kept.message.text.clone());
             self.transcript.add(&id, Author::User, &text, now);
-            self.out.patch(Patch::AddMessage { id, role: Author::User, text });
+            self.out.patch(Patch::AddMessage { id: id.clone(), role: Author::User, text });
+            if let Some(files) = kept.message.files.clone() {
+                if let Some(row) = self.transcript.row(&id) {
+                    row.files = Some(files.clone());
+                }
+                self.out.patch(Patch::SetFiles { id, files });
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::transcript::UserMessage;
 use super::{Config, FetchId, FetchPurpose, FetchRequest, Token};
-use crate::json::Object;
+use crate::json::{Object, Value};
 use crate::widget::{ACTION, read_action};
 
 /// A request that has no number yet.
@@ -80,6 +80,11 @@ impl Request {
         self
     }
 
+    /// Where it goes.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
     fn json(purpose: FetchPurpose, url: String, body: String) -> Request {
         let headers = vec![("Content-Type", "application/json".to_owned())];
         Request { purpose, method: "POST", url, headers, body: Some(body) }
@@ -105,6 +110,13 @@ pub(super) fn forwarded_props(
         "clientId": &config.client_id,
     };
     mindset.insert_some("replaceFrom", replace_from);
+    if let Some(files) = message.files.as_ref().and_then(Value::as_array) {
+        let mut ids = Vec::new();
+        for file in files {
+            ids.extend(file.str("id").map(Value::from));
+        }
+        mindset.insert("uploads", Value::Array(ids));
+    }
     if message.silent && message.text.starts_with(ACTION) {
         mindset.insert_some("widgetAction", read_action(&message.text));
     }

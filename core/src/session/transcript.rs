@@ -64,6 +64,8 @@ pub(super) struct UserMessage {
     pub(super) id: String,
     pub(super) text: String,
     pub(super) silent: bool,
+    /// What the person attached: `[{ id, name, type, size }]`.
+    pub(super) files: Option<Value>,
 }
 
 impl Transcript {

@@ -51,7 +51,7 @@ impl Session {
         let run_id = self.ids.next_id();
         self.out.event(DomEvent::Busy { run_id: run_id.clone() });
         self.hide_kept();
-        let nothing = UserMessage { id: String::new(), text: String::new(), silent: false };
+        let nothing = UserMessage { id: String::new(), text: String::new(), silent: false, files: None };
         let mut turn = Turn::new(None, run_id, nothing, self.transcript.rows.len());
         self.answer_unknown(&mut turn, calls);
         self.post(Box::new(turn), now);

@@ -2,6 +2,7 @@
 //! carries out; a page without a panel drops them.
 
 use crate::event::{Author, ChatMessage, Citation, MessageStatus, Widget};
+use crate::json::Value;
 
 /// One change of the chat panel. Rows are named by message id and stay in the
 /// order in which they were added.
@@ -93,6 +94,13 @@ pub enum Patch {
         id: String,
         /// In the order of their markers.
         items: Vec<Citation>,
+    },
+    /// Shows under a message what the person attached.
+    SetFiles {
+        /// The message.
+        id: String,
+        /// `[{ id, name, type, size }]`.
+        files: Value,
     },
     /// What the agent is doing.
     SetActivity(Activity),

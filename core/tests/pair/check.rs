@@ -192,6 +192,9 @@ impl Panel {
                 let Row::Message { widget, .. } = self.message(&id) else { return };
                 *widget = Some(new);
             }
+            Patch::SetFiles { id, .. } => {
+                self.message(&id);
+            }
             Patch::RemoveMessage { id: gone } => {
                 self.rows.retain(|row| !matches!(row, Row::Message { id, .. } if *id == gone));
             }

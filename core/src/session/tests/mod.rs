@@ -5,6 +5,7 @@ mod channels;
 mod conversations;
 mod credentials;
 mod errors;
+mod files;
 mod hostile;
 mod resume;
 mod retry;
