@@ -33,6 +33,21 @@ export function absolute(url, isRunUrl) {
   }
 }
 
+/** Whether the browser knows it as a language tag. */
+function isTag(value) {
+  try {
+    return typeof value === 'string' && Boolean(new Intl.Locale(value));
+  } catch {
+    return false;
+  }
+}
+
+/** Texts by their keys; one that goes by a number is an object of forms with `other`. */
+function areWords(value) {
+  const isWord = (word) => typeof word === 'string' || typeof word?.other === 'string';
+  return typeof value === 'object' && Object.values(value).every(isWord);
+}
+
 /**
  * Checks what `init` was given, or `createChat`, which `name` says; throws the sentence that
  * says what is wrong.
@@ -84,6 +99,8 @@ export function readInit(config, defaultServer, name = 'init') {
     timing,
     isSession: Boolean(getSession),
     theme: option('theme', "'light', 'dark' or 'auto'", (value) => /^(light|dark|auto)$/.test(value)),
+    locale: option('locale', "a language tag such as 'de' or 'pt-BR'", isTag),
+    strings: option('strings', 'an object of texts by their keys', areWords),
     ask: getSession ?? fetchAuthentication,
     onError: callback('onError'),
     agentUid,

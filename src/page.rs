@@ -74,6 +74,7 @@ pub fn install(error_class: &JsValue, parts: &JsValue, client_id: Option<String>
     crate::guard::install();
     error::set_class(error_class);
     crate::dom::set_importer(&convert::member(parts, "chunk"));
+    crate::dom::set_speaker(&convert::member(parts, "words"));
     crate::effects::later::set(&convert::member(parts, "later"));
     PAGE.with(|page| page.borrow_mut().default_server = convert::text(parts, "server"));
     CLIENT_ID.with(|cell| cell.set(client_id));

@@ -54,10 +54,13 @@ mod rooms {
     extern "C" {
         type Speech;
     }
-    #[wasm_bindgen(module = "/src/dom/texts.js")]
-    extern "C" {
-        type Texts;
-    }
+}
+
+#[wasm_bindgen(module = "/src/dom/texts.js")]
+extern "C" {
+    /// Says what language a shadow root speaks.
+    #[wasm_bindgen(js_name = setSpeaker)]
+    pub(crate) fn set_speaker(words: &JsValue);
 }
 
 #[wasm_bindgen(module = "/src/dom/lazy.js")]

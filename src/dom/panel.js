@@ -10,7 +10,7 @@ import { SPARK, add, icon, label, style } from './nodes.js';
 import { Rows } from './rows.js';
 import { Follow } from './scroll.js';
 import { spoken } from './speech.js';
-import { texts } from './texts.js';
+import { textsOf } from './texts.js';
 
 const EVENTS = [
   'click', 'input', 'keydown', 'keypress', 'keyup', 'focusin', 'focusout', 'scroll', 'wheel', 'mousedown', 'touchstart',
@@ -60,12 +60,13 @@ export class Panel {
   constructor(root, tell) {
     this.#root = root;
     this.#tell = tell;
-    const text = (this.#text = texts());
+    const text = (this.#text = textsOf(root));
     const kit = (this.#kit = {
       add,
       icon,
       label,
       text,
+      locale: text.locale,
       lazy,
       tell,
       root,
@@ -75,6 +76,8 @@ export class Panel {
     });
     const frame = (this.#frame = add(root, 'section|part=panel|class=panel'));
     kit.frame = frame;
+    frame.lang = text.locale;
+    frame.dir = text.direction;
     const header = add(frame, 'header|part=header|class=header');
     const title = add(header, 'slot|name=header|class=title-bar');
     icon(add(title, 'span|part=mark|class=spark'), SPARK);

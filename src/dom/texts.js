@@ -1,6 +1,6 @@
 // What a person reads in the panel, by key. English is built in.
 
-const ENGLISH = {
+export const ENGLISH = {
   heading: 'Assistant',
   placeholder: 'Write a message',
   conversation: 'Conversation',
@@ -106,12 +106,24 @@ const ENGLISH = {
   notLoaded: 'This could not be loaded. Check the connection and try again.',
 };
 
+/** Given by the element's class: the language of a shadow root, as `texts` takes it. */
+let speaker;
+
+export function setSpeaker(words) {
+  speaker = words;
+}
+
+/** The texts of a shadow root. */
+export function textsOf(root) {
+  return texts(speaker?.(root));
+}
+
 /**
  * `text(key, values)`: the words of a key, with `{name}` replaced by the value of that name. Words
  * may differ by number: `{ one, other, … }` by the plural rules of the locale, for `values.count`.
  * `strings` are the page's own words, which go before those of the language's `table`.
  */
-export function texts({ locale = 'en', table, strings } = {}) {
+function texts({ locale = 'en', direction = 'ltr', table, strings } = {}) {
   const own = (key) => strings?.[key] ?? table?.[key];
   const shown = (value) => (typeof value === 'number' ? new Intl.NumberFormat(locale).format(value) : (value ?? ''));
   const fill = (words, values) => {
@@ -120,6 +132,7 @@ export function texts({ locale = 'en', table, strings } = {}) {
   };
   const text = (key, values = {}) => fill(own(key) ?? ENGLISH[key], values);
   text.locale = locale;
+  text.direction = direction;
   /** A notice: English as it was told, other languages by what it is about. */
   text.notice = (english, [key, done, unknown] = []) => {
     const words = key && (own(`notice-${key}`) ?? table?.notice);

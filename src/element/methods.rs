@@ -91,6 +91,12 @@ impl Agent {
         self.driver.ask(Some(settle), ask);
     }
 
+    /// Other words are to be shown: draws the panel anew.
+    pub fn redraw(&self) {
+        self.driver.view.remove();
+        self.refresh();
+    }
+
     /// `isAgentBusy()`.
     #[wasm_bindgen(js_name = isAgentBusy)]
     pub fn is_agent_busy(&self) -> bool {

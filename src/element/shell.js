@@ -4,6 +4,7 @@
 import theme from 'mindset-theme';
 import { createChat } from '../chat.js';
 import { Calls, JSON_VALUES, METHODS } from './calls.js';
+import { Language } from './language.js';
 import { Loader, MindsetError, afterParsing } from './loader.js';
 
 export { MindsetError };
@@ -17,6 +18,7 @@ const PROPERTIES = {
   heading: 'heading',
   placeholder: 'placeholder',
   conversationId: 'conversation-id',
+  locale: 'locale',
   disabled: 'disabled',
   forgetDrafts: 'forget-drafts',
   imageOrigins: 'image-origins',
@@ -35,6 +37,9 @@ const BOOLEANS = new Set(['headless', 'uploads', 'disabled', 'forgetDrafts', 'op
 const THEMES = { light: ':host{--_light:initial;--_dark: ;color-scheme:light}', dark: ':host{--_light: ;--_dark:initial;color-scheme:dark}' };
 const PLAIN = ':host(:not([hidden],[headless]:not([headless=false i]))){display:block!important}';
 
+/** What each element speaks. */
+const languages = new WeakMap();
+
 /**
  * Defines the element once per page, where there are elements; gives `{ init, createChat,
  * version, MindsetError }` of the definition that holds. `parts` are what a `Loader` takes.
@@ -51,7 +56,7 @@ export function setUp(parts) {
     }
     if (page) return page;
   }
-  const loader = new Loader(parts);
+  const loader = new Loader({ ...parts, words: (root) => languages.get(root.host)?.words });
   const page = Object.freeze({
     async init(config) {
       if (hasElements) return loader.init(config);
@@ -89,6 +94,7 @@ function elementClass(loader, page) {
     );
 
     #calls = new Calls(loader, this);
+    #language = new Language((name) => loader.chunk(name));
     #registered = false;
     #changed = false;
     /** The JSON attributes as they stood last. */
@@ -106,6 +112,7 @@ function elementClass(loader, page) {
 
     constructor() {
       super();
+      languages.set(this, this.#language);
       if (!this.shadowRoot) this.attachShadow({ mode: 'open' });
       this.adoptedCallback();
       this.#adoptProperties();
@@ -114,6 +121,7 @@ function elementClass(loader, page) {
     connectedCallback() {
       this.#adoptProperties();
       loader.clients.add(this);
+      this.#speak();
       this.#dress();
       this.#arrange();
       if (this.#calls.agent) this.#calls.enter((agent) => agent.reattached());
@@ -192,6 +200,9 @@ function elementClass(loader, page) {
     attach() {
       const calls = this.#calls;
       if (calls.agent || !this.isConnected) return;
+      this.#speak();
+      // Nobody reads a panel whose words change at once.
+      if (this.#language.pending) return void this.#language.pending.then(() => loader.glue && this.attach());
       this.#show();
       const agent = calls.make((glue) => new glue.Agent(this, calls.tools));
       if (!agent) return;
@@ -227,7 +238,17 @@ function elementClass(loader, page) {
     /** Attributes or the page's configuration changed. */
     refresh() {
       this.#dress();
-      if (this.#calls.agent) this.#calls.enter((agent) => agent.refresh());
+      if (!this.#calls.agent) return;
+      const redraw = () => this.#calls.agent && this.#calls.enter((agent) => agent.redraw());
+      if (this.#speak()) redraw();
+      else this.#language.pending?.then(redraw);
+      this.#calls.enter((agent) => agent.refresh());
+    }
+
+    /** Takes on what `locale` and the page's `init` say; true if the words are others now. */
+    #speak() {
+      const wanted = this.locale ?? loader.config?.locale;
+      return this.#language.want(wanted ? [wanted] : navigator.languages, loader.config?.strings);
     }
 
     /** An error that the module cannot tell. */
@@ -243,7 +264,7 @@ function elementClass(loader, page) {
       text.className = 'fallback';
       text.part = 'fallback';
       text.textContent =
-        code === 'wasm-load' ? 'The assistant could not be loaded. Please try again later.' : message;
+        code === 'wasm-load' ? (this.#language.words.table?.fallback ?? 'The assistant could not be loaded. Please try again later.') : message;
       this.#show(text);
     }
 

@@ -61,6 +61,10 @@ export interface InitConfig {
   getSession?: () => SessionAnswer | Promise<SessionAnswer>;
   /** Raises the limit of situational awareness from 10,000 to 20,000 characters. */
   extendedSituationalAwareness?: boolean;
+  /** The language of panels without the attribute, a tag such as `'de'`. Default: the browser's. */
+  locale?: string;
+  /** Words of the page's own by the keys of the panel's texts; `{ one, other }` where they go by a number. */
+  strings?: Record<string, string | Record<string, string>>;
   /** The theme of elements without the attribute. Default: `'auto'`, the system's. */
   theme?: Theme;
   /** Gets every `mindset:error` of the page. */
@@ -458,6 +462,8 @@ export interface MindsetAgentElement extends HTMLElement, Session {
   theme: Theme | null;
   /** `conversation-id`: the conversation to go on with; another value later switches to it. */
   conversationId: string | null;
+  /** `locale`: the language of the panel. Default: what `init` says, then the browser's. */
+  locale: string | null;
   /** `situational-awareness`: takes an object, or the JSON text of the attribute; reads the attribute. */
   get situationalAwareness(): string | null;
   set situationalAwareness(value: object | string | null | undefined);

@@ -154,8 +154,9 @@ test('every result is definite, and no stack leaves the page', async () => {
 });
 
 test('a window of another origin and an object of another frame', async () => {
-  const host = await s.ready();
   const other = s.runtime.page('/frame', '<!doctype html><title>Frame</title>').replace('127.0.0.1', 'localhost');
+  s.runtime.sources = { 'frame-src': new URL(other).origin };
+  const host = await s.ready();
   const { content } = await outcome(host, `async () => {
     const frame = document.createElement('iframe');
     frame.src = ${JSON.stringify(other)};
