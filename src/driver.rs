@@ -262,6 +262,11 @@ impl Driver {
         list
     }
 
+    /// The transcript for people to keep.
+    pub(crate) fn transcript(&self) -> JsValue {
+        convert::plain(&Value::Object(self.session.borrow().export()))
+    }
+
     /// Whether a turn runs or a sent message waits for one.
     pub(crate) fn is_busy(&self) -> bool {
         self.session.borrow().is_busy()

@@ -96,6 +96,11 @@ pub enum RuntimeEvent {
         /// Its sources, in the order of their markers.
         items: Vec<Citation>,
     },
+    /// What the person may want to say next.
+    Suggestions {
+        /// Whole messages, at most six.
+        items: Vec<String>,
+    },
     /// A tool showed something that is drawn.
     WidgetPayload {
         /// Names it; the message of the transcript that stands for it has the same id.
@@ -301,10 +306,40 @@ pub struct ChatMessage {
     pub widget: Option<Widget>,
     /// What the person attached: `[{ id, name, type, size }]`, as it was read.
     pub files: Option<Value>,
+    /// What its reader thinks of it.
+    pub feedback: Option<Feedback>,
+}
+
+/// What a person thinks of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feedback {
+    /// Thumbs up; else down.
+    pub is_good: bool,
+    /// Why, in the person's words.
+    pub comment: Option<String>,
+}
+
+impl Feedback {
+    /// `{ rating: 'up' | 'down', comment? }`.
+    pub fn to_json(&self) -> Object {
+        let mut o = crate::object! { "rating": if self.is_good { "up" } else { "down" } };
+        o.insert_some("comment", self.comment.as_deref());
+        o
+    }
+
+    /// Reads what [`to_json`](Self::to_json) writes; any other rating is none.
+    pub fn from_json(value: &Value) -> Option<Feedback> {
+        let is_good = match value.str("rating")? {
+            "up" => true,
+            "down" => false,
+            _ => return None,
+        };
+        Some(Feedback { is_good, comment: value.str("comment").map(str::to_owned) })
+    }
 }
 
 impl ChatMessage {
-    /// `{ id, role, content, createdAt?, status?, citations?, widget?, files? }`.
+    /// `{ id, role, content, createdAt?, status?, citations?, widget?, files?, feedback? }`.
     pub fn to_json(&self) -> Value {
         let mut o = crate::object! {
             "id": &self.id, "role": self.role.as_str(), "content": &self.content,
@@ -316,6 +351,7 @@ impl ChatMessage {
         }
         o.insert_some("widget", self.widget.as_ref().map(Widget::to_json));
         o.insert_some("files", self.files.clone());
+        o.insert_some("feedback", self.feedback.as_ref().map(Feedback::to_json));
         Value::Object(o)
     }
 
@@ -331,6 +367,7 @@ impl ChatMessage {
             citations: Citation::read_list(o.get("citations")),
             widget: o.get("widget").and_then(Widget::from_json),
             files: o.get("files").cloned(),
+            feedback: o.get("feedback").and_then(Feedback::from_json),
         })
     }
 }
@@ -349,6 +386,7 @@ impl RuntimeEvent {
             RuntimeEvent::PermissionResolved { .. } => "permission_resolved",
             RuntimeEvent::Citations { .. } => "citations",
             RuntimeEvent::WidgetPayload { .. } => "widget-payload",
+            RuntimeEvent::Suggestions { .. } => "suggestions",
             RuntimeEvent::RunError(_) => "run_error",
             RuntimeEvent::Complete { .. } => "complete",
             RuntimeEvent::RunFinished { .. } => "run_finished",
@@ -427,6 +465,10 @@ impl RuntimeEvent {
                 o.insert("messageId", message_id);
                 o.insert("items", Citation::list(items));
             }
+            RuntimeEvent::Suggestions { items } => {
+                let items: Vec<Value> = items.iter().map(Value::from).collect();
+                o.insert("items", items);
+            }
             RuntimeEvent::WidgetPayload { widget_id, widget } => {
                 o.insert("widgetId", widget_id);
                 o.insert("kind", &widget.kind);
@@ -489,6 +531,7 @@ mod tests {
             citations: vec![Citation { marker: "[1]".into(), title: "T".into(), url: None }],
             widget: None,
             files: None,
+            feedback: None,
         }
     }
 

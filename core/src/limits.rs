@@ -16,3 +16,6 @@ pub const TOOL_NAME: usize = 64;
 
 /// Bytes of all schemas and descriptions of a page's tools together.
 pub const TOOL_SCHEMAS: usize = 256 * 1024;
+
+/// Characters of what a person says about an answer.
+pub const COMMENT: usize = 2_000;

@@ -181,3 +181,49 @@ async fn a_backend_begins_a_conversation() {
     let keyless = server.post("/api/v1/appuid/demo/threads", body).send().await;
     assert_eq!(keyless.error(), (401, "invalid-auth".into()));
 }
+
+async fn judge(server: &Server, token: &str, id: &str, body: &str) -> Answer {
+    let request = server.request("PUT", &format!("/v1/messages/{id}/feedback"));
+    request.header("content-type", "application/json").body(body).bearer(token).send().await
+}
+
+#[tokio::test]
+async fn feedback_is_kept_with_its_answer() {
+    let server = Server::start().await;
+    let (token, _) = server.anonymous().await;
+    let (other, _) = server.anonymous().await;
+    server.finish(&token, "r1", "judged", "hello").await;
+    let read = async || get(&server, &token, "/v1/conversations/judged").await.body;
+    let before = read().await;
+    let messages = before.get("messages").and_then(Value::as_array).unwrap();
+    let [question, answer] = [0, 1].map(|at| messages[at].str("id").unwrap().to_owned());
+    let long = format!(r#"{{"rating":"up","comment":"{}"}}"#, "x".repeat(2_001));
+    for bad in ["{}", r#"{"rating":"good"}"#, r#"{"rating":1}"#, r#"{"rating":"up","comment":7}"#, &long] {
+        assert_eq!(
+            judge(&server, &token, &answer, bad).await.error(),
+            (422, "invalid-request".into()),
+            "{bad}"
+        );
+    }
+    for (who, id) in [(&token, "nothing"), (&token, &*question), (&other, &*answer)] {
+        let refused = judge(&server, who, id, r#"{"rating":"up"}"#).await;
+        assert_eq!(refused.error(), (404, "not-found".into()), "{id}");
+    }
+    assert_eq!(read().await, before);
+    let kept = async || {
+        let body = read().await;
+        let answer = &body.get("messages").and_then(Value::as_array).unwrap()[1];
+        answer.get("feedback").map(Value::to_string)
+    };
+    for (body, shown) in [
+        (r#"{"rating":"down","comment":"Too <b>short</b>."}"#, None),
+        (r#"{"rating":"up"}"#, None),
+        (r#"{"rating":null}"#, Some(None)),
+    ] {
+        assert_eq!(judge(&server, &token, &answer, body).await.status, 204);
+        assert_eq!(kept().await, shown.unwrap_or(Some(body.to_owned())));
+    }
+    assert_eq!(judge(&server, &token, &answer, r#"{"rating":"up"}"#).await.status, 204);
+    assert_eq!(delete(&server, &token, "judged").await.status, 204);
+    assert_eq!(judge(&server, &token, &answer, r#"{"rating":"up"}"#).await.status, 404);
+}

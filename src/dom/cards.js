@@ -49,6 +49,11 @@ export class Cards {
     return line;
   }
 
+  /** The line about a tool call, if there is one. */
+  line(id) {
+    return this.#calls.get(id);
+  }
+
   /** Asks the person. Nothing takes the focus; what is asked is read out at once. */
   addQuestion(id, question, details) {
     const { add, label, text } = this.#kit;

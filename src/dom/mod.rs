@@ -19,6 +19,7 @@ use crate::element::attributes::Attributes;
 use crate::page;
 
 mod markdown;
+mod tools;
 
 use markdown::{Answers, Drawer};
 
@@ -222,6 +223,10 @@ impl View {
             "attach" => driver.step(Input::Attach(text)),
             "retry" => driver.send(None, |id| Input::Retry { id }),
             "widget" => act(driver, text),
+            "edit" | "resend" | "feedback" | "transcript" => match self.drawn() {
+                Some(drawn) => tools::told(driver, &drawn.panel, name, text),
+                None => Ok(()),
+            },
             "reconnect" => driver.step(Input::Reconnect),
             "continue" => {
                 let options = SendOptions { silent: true, when_idle: false };
@@ -232,8 +237,6 @@ impl View {
                 driver.ask(None, Ask::Earlier);
                 Ok(())
             }
-            // Nothing that was sent can be changed yet.
-            "edit" | "resend" => return false,
             "allowOnce" | "deny" => match Decision::parse(name) {
                 Some(decision) => driver.step(Input::Decide { request_id: text, decision }),
                 None => Ok(()),
@@ -318,11 +321,7 @@ impl Drawn {
                 panel.set_tool(&id, call(state), &label);
             }
             Patch::AddQuestion { id, text, details } => {
-                let mut list = Vec::new();
-                for (name, value) in details {
-                    list.push(Value::Array(vec![name.as_str().into(), value.as_str().into()]));
-                }
-                panel.add_question(&id, &text, &convert::plain(&Value::Array(list)));
+                panel.add_question(&id, &text, &tools::pairs(&details));
             }
             Patch::RemoveQuestion { id } => panel.remove_question(&id),
             Patch::SetWidget { id, widget } => {
@@ -343,6 +342,12 @@ impl Drawn {
             }
             Patch::SetNotice(notice) => show_notice(panel, notice.as_ref()),
             Patch::SetDisclosure(text) => panel.set_disclosure(text.as_deref()),
+            other => {
+                if let Patch::SetFeedback { id, feedback } = &other {
+                    self.set_earlier(id, |message| message.feedback.clone_from(feedback));
+                }
+                tools::apply(panel, &other);
+            }
         }
     }
 

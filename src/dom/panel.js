@@ -56,6 +56,12 @@ export class Panel {
   /** Whether older messages are being drawn. */
   #isDrawing = false;
   #filesAsked = false;
+  /** What the tools of messages do, once they are there. */
+  #tools;
+  #toolParts;
+  /** What the model thinks now, and since when. */
+  #thought;
+  #transcript;
 
   constructor(root, tell) {
     this.#root = root;
@@ -68,7 +74,7 @@ export class Panel {
       text,
       locale: text.locale,
       lazy,
-      tell,
+      tell: (name, words) => this.#ask(name, words),
       root,
       host: root.host,
       style: (css) => this.#styles.add(css) && style(root, css),
@@ -105,6 +111,7 @@ export class Panel {
     this.#typing = add(scroller, 'div|part=typing|class=typing|hidden');
     for (let dot = 0; dot < 3; dot += 1) add(this.#typing, 'i');
     this.#notice = add(scroller, 'div|part=notice|class=notice');
+    const chips = add(scroller, 'div');
     const jump = add(area, 'button|type=button|part=jump|class=jump|data-do=jump|hidden');
     icon(jump, 'M12 5v14m0 0 6-6m-6 6-6-6');
     add(jump, 'span', text('jump'));
@@ -117,6 +124,9 @@ export class Panel {
     this.#disclosure = add(frame, 'p|part=disclosure|class=disclosure|dir=auto|hidden');
     this.#follow = new Follow(scroller, this.#list, jump, () => tell('earlier'));
     this.#frames = new Frames(frame, () => tell('draw'));
+
+    const transcript = () => tell('transcript') && this.#transcript;
+    this.#toolParts = { frame, list: this.#list, chips, transcript, edit: (id) => this.edit(id) };
 
     // One listener serves all of it. Scrolling does not bubble, and does not wait for listeners.
     const { signal } = this.#listening;
@@ -174,6 +184,8 @@ export class Panel {
     this.#list.textContent = this.#announcer.textContent = '';
     this.#empty.hidden = false;
     this.#composer.endEdit();
+    this.#thought = undefined;
+    this.setSuggestions([]);
     this.setNotice();
   }
 
@@ -213,6 +225,7 @@ export class Panel {
   drawEarlier(messages) {
     this.#rows.prepend(messages);
     this.#offer();
+    for (const { id, feedback } of messages) if (feedback) this.setFeedback(id, feedback);
   }
 
   /** A line about a tool call, at the end or where it is. */
@@ -243,6 +256,38 @@ export class Panel {
     this.#rows.setWidget(id, widget);
   }
 
+  setFeedback(id, feedback) {
+    const row = this.#rows.get(id)?.element;
+    if (row) this.#use((tools) => tools.setFeedback(row, feedback));
+  }
+
+  /** What the agent suggests to say next. */
+  setSuggestions(items) {
+    if (this.#tools || items.length) this.#use((tools) => tools.suggest(items));
+  }
+
+  /** A piece of what the model thinks: shown folded, and read out to nobody. */
+  think(text) {
+    this.#empty.hidden = true;
+    if (!this.#thought) {
+      this.#thought = { box: add(this.#rows.page, 'div|part=thinking|class=thinking'), since: performance.now() };
+      this.#follow.note();
+    }
+    const { box } = this.#thought;
+    this.#use((tools) => tools.think(box, text));
+  }
+
+  /** What else there is to know of a tool call. */
+  describeTool(id, name, details, duration) {
+    const line = this.#cards.line(id);
+    if (line) this.#use((tools) => tools.describe(line, name, details, duration));
+  }
+
+  /** The transcript that was asked for. */
+  take(transcript) {
+    this.#transcript = transcript;
+  }
+
   setStatus(id, status) {
     this.#rows.get(id)?.setStatus(status);
   }
@@ -270,6 +315,13 @@ export class Panel {
       this.#load();
       this.#offer();
     }
+    if (this.#thought && activity !== 'thinking') {
+      const { box, since } = this.#thought;
+      const seconds = Math.max(1, Math.round((performance.now() - since) / 1_000));
+      this.#thought = undefined;
+      this.#use((tools) => tools.thought(box, seconds));
+    }
+    if (this.#tools || activity === 'idle') this.#use((tools) => tools.refresh());
   }
 
   /** The page's own buttons under the answers. */
@@ -288,6 +340,7 @@ export class Panel {
     this.#frame.classList.toggle('failed', Boolean(error));
     this.#frame.classList.toggle('cut', action === 'reconnect');
     this.#showState();
+    this.#tools?.refresh();
     if (words === undefined) return;
     this.#follow.note();
     // The role comes first: what appears in an alert is read out at once.
@@ -317,6 +370,7 @@ export class Panel {
     this.#follow.end();
     this.#frames.end();
     this.#rows.clear();
+    this.#tools?.end();
     this.#frame.remove();
     this.#listening.abort();
   }
@@ -454,6 +508,15 @@ export class Panel {
     this.#isDrawing = more;
     this.#showEmpty();
     if (more) setTimeout(() => this.#drawSome());
+  }
+
+  /** Has the tools of messages do something, as soon as they are there. Without them one can read and write. */
+  #use(call) {
+    if (this.#tools) return call(this.#tools);
+    new Promise((resolve) => resolve(lazy('message'))).then(
+      (part) => call((this.#tools ??= part(this.#kit, this.#toolParts))),
+      () => {},
+    );
   }
 
   #showEmpty() {

@@ -27,6 +27,7 @@ class Row {
     this.body = add(this.element, 'div|part=message__body|class=body|dir=auto');
     // An answer is there when something of it is.
     this.element.hidden = !this.own;
+    this.#kit.watch?.(this.element);
   }
 
   /** What a program of the drawer says; `ended` if it is the last one. */

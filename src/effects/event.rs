@@ -63,6 +63,7 @@ fn on_dom(host: &HtmlElement, event: &DomEvent) {
             older.insert_some("threadUid", detail.str("conversationId"));
             send(host, "mindset:thread-changed", older);
         }
+        DomEvent::Feedback { detail } => send(host, "mindset:feedback", detail.clone()),
         DomEvent::Error(error) => report_dom(host, error),
         // For readers that may see everything: every script of the page reads the DOM.
         DomEvent::History { .. } | DomEvent::Connection(_) => {}
@@ -73,6 +74,8 @@ fn on_dom(host: &HtmlElement, event: &DomEvent) {
 fn on_chat(event: &DomEvent) -> Option<Object> {
     Some(match event {
         DomEvent::Initializing | DomEvent::Idle { .. } | DomEvent::Busy { .. } => return None,
+        // A panel's alone.
+        DomEvent::Feedback { .. } => return None,
         DomEvent::Runtime(event) => event.to_json(),
         DomEvent::Conversation { detail } => detail.clone(),
         DomEvent::Error(error) => failure(error),

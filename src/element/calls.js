@@ -23,11 +23,11 @@ const ENDS = {
     else resolve(value ?? undefined);
   },
 };
-ENDS.retry = ENDS.widgetAction = ENDS.send;
+ENDS.retry = ENDS.editAndResend = ENDS.widgetAction = ENDS.send;
 
 /** The methods that elements and clients have alike. */
 export const METHODS = [
-  'setSituationalAwareness', 'setPassthroughParams', 'setPageTools', 'sendWhenIdle', 'widgetAction', 'retry', 'stop',
+  'setSituationalAwareness', 'setPassthroughParams', 'setPageTools', 'sendWhenIdle', 'widgetAction', 'retry', 'editAndResend', 'stop', 'exportTranscript',
   'newConversation', 'switchConversation', 'conversations', 'renameConversation', 'deleteConversation', 'loadEarlier',
 ];
 
@@ -69,6 +69,25 @@ export class Calls {
 
   retry() {
     return this.#send('retry');
+  }
+
+  editAndResend(id, text) {
+    if (typeof id === 'string' && typeof text === 'string') return this.#send('editAndResend', id, text);
+    throw new MindsetError({ code: 'invalid-request', message: 'the id of a message and its new text are texts.' });
+  }
+
+  /** The text of the whole conversation, as `markdown` or `json`. */
+  async exportTranscript(format = 'markdown') {
+    if (format !== 'markdown' && format !== 'json') {
+      throw new MindsetError({ code: 'invalid-request', message: "a transcript is exported as 'markdown' or 'json'." });
+    }
+    const read = () => this.enter((agent) => agent?.transcript()) ?? { conversationId: '', isWhole: true, messages: [] };
+    await this.#loader.later?.load();
+    let transcript = read();
+    // What cannot be read is left out, and the export says so.
+    while (!transcript.isWhole && (await this.loadEarlier().catch(() => false))) transcript = read();
+    const write = await this.#loader.chunk('transcript');
+    return write(read(), format);
   }
 
   widgetAction(id, action, payload) {

@@ -50,6 +50,22 @@ impl Agent {
         self.driver.send(Some(settle), |id| Input::Retry { id }).map_err(|e| mindset_error(&e))
     }
 
+    /// `editAndResend(messageId, text)`: cuts the conversation at a message of the user's own and
+    /// sends the text in its place.
+    ///
+    /// # Errors
+    /// `busy` or `invalid-request`.
+    #[wasm_bindgen(js_name = editAndResend)]
+    pub fn edit_and_resend(&self, settle: Function, message: &str, text: &str) -> Result<(), JsValue> {
+        self.refresh();
+        self.driver.send(Some(settle), |id| Input::Edit { id, message, text }).map_err(|e| mindset_error(&e))
+    }
+
+    /// What `exportTranscript` writes.
+    pub fn transcript(&self) -> JsValue {
+        self.driver.transcript()
+    }
+
     /// `widgetAction(widgetId, action, payload)`, the payload as JSON text.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
+import { own } from 'mindset-chunks';
+
 import { MindsetError } from './loader.js';
 import { setUp } from './shell.js';
 
@@ -28,6 +30,7 @@ export const { init, createChat, version } = setUp({
       return failed(error);
     }
   },
+  chunk: (name) => own[name](),
 });
 
 export { MindsetError };

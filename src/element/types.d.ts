@@ -207,6 +207,16 @@ export interface Message {
   readonly widget?: Widget;
   /** What the person attached. */
   readonly files?: readonly { readonly id: string; readonly name: string; readonly type: string; readonly size: number }[];
+  /** What its reader thinks of it. */
+  readonly feedback?: { readonly rating: 'up' | 'down'; readonly comment?: string };
+}
+
+/** What a person thinks of an answer; `null` takes it back. */
+export interface FeedbackDetail {
+  readonly conversationId: string;
+  readonly messageId: string;
+  readonly rating: 'up' | 'down' | null;
+  readonly comment?: string;
 }
 
 export interface TextDelta {
@@ -277,6 +287,7 @@ export type RuntimeEvent =
     }
   | { readonly type: 'permission_resolved'; readonly requestId: string; readonly decision: 'allowOnce' | 'deny' }
   | ({ readonly type: 'widget-payload'; readonly widgetId: string } & Widget)
+  | { readonly type: 'suggestions'; readonly items: readonly string[] }
   | { readonly type: 'citations'; readonly messageId: string; readonly items: readonly Citation[] }
   | {
       readonly type: 'run_error';
@@ -375,6 +386,10 @@ interface Session {
   sendWhenIdle(text: string, options?: SendOptions): Promise<TurnResult>;
   /** Sends the last message of a failed turn again. */
   retry(): Promise<TurnResult>;
+  /** Cuts the conversation at a message of the user's own and sends `text` in its place. Throws `busy` or `invalid-request`. */
+  editAndResend(messageId: string, text: string): Promise<TurnResult>;
+  /** The text of the whole conversation; `markdown` unless it says otherwise. Rejects `invalid-request`. */
+  exportTranscript(format?: 'markdown' | 'json'): Promise<string>;
   /** Uses a widget for the person: the agent hears of it. Throws `busy` or `invalid-request`, like a message. */
   widgetAction(widgetId: string, action: string, payload?: unknown): Promise<TurnResult>;
   /** Ends the turn, on the server too. */
@@ -425,6 +440,7 @@ export interface MindsetAgentEventMap {
   'mindset:complete': CustomEvent<Complete>;
   'mindset:conversation': CustomEvent<ConversationId>;
   'mindset:thread-changed': CustomEvent<{ readonly threadUid: string }>;
+  'mindset:feedback': CustomEvent<FeedbackDetail>;
   'mindset:error': CustomEvent<ErrorDetail>;
   'mindset:message-action': CustomEvent<{ readonly name: string; readonly messageId: string }>;
   'mindset:open': CustomEvent<Readonly<Record<string, never>>>;

@@ -146,6 +146,7 @@ const ROWS = {
   'GET /v1/uploads/{id}': (of) => ({ path: `/v1/uploads/${of.upload}` }),
   'DELETE /v1/uploads/{id}': (of) => ({ path: `/v1/uploads/${of.upload}` }),
   'GET /v1/dev/conversations/{id}': (of) => ({ path: `/v1/dev/conversations/${of.conversation}` }),
+  'PUT /v1/messages/{id}/feedback': (of) => ({ path: `/v1/messages/m-${of.run}/feedback`, body: { rating: 'up' } }),
   'POST /v1/signout': () => ({ path: '/v1/signout' }),
 };
 

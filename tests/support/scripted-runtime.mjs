@@ -60,6 +60,9 @@ export class ScriptedRuntime {
     this.updates = [];
     /** Conversations that the server keeps, by id; `{ messages, openCalls?, activeRun?, … }`. */
     this.conversations = new Map();
+    /** What was thought of answers: `[messageId, body]`. */
+    this.feedback = [];
+    this.refusesFeedback = false;
     /** Whether readers of a run may come back for the rest; without it the log is gone. */
     this.resumes = false;
     /** Positions of those that came back: `Last-Event-ID` of each, or null. */
@@ -173,6 +176,12 @@ export class ScriptedRuntime {
     }
     const events = /^\/v1\/runs\/([^/]+)\/events$/.exec(pathname)?.[1];
     if (events) return this.events(decodeURIComponent(events), request, response);
+    const judged = /^\/v1\/messages\/([^/]+)\/feedback$/.exec(pathname);
+    if (judged && this.refusesFeedback) return refuse(response, 503, 'server-error', 'not now', true);
+    if (judged) {
+      this.feedback.push([decodeURIComponent(judged[1]), JSON.parse(body)]);
+      return response.writeHead(204, ANY_ORIGIN).end();
+    }
     const conversation = /^\/v1\/conversations(?:\/([^/]+))?$/.exec(pathname);
     if (conversation) return this.conversation(conversation[1] && decodeURIComponent(conversation[1]), request, body, response);
     if (pathname.startsWith('/v1/uploads')) return this.upload(request, body, response);

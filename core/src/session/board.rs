@@ -4,6 +4,7 @@
 use super::Session;
 use super::call::{Stage, details};
 use super::state::{Phase, State};
+use crate::json::Value;
 use crate::view::{Patch, ToolState};
 
 /// So many rows fill every screen.
@@ -17,6 +18,21 @@ pub(super) struct ToolLine {
     pub(super) label: String,
     /// How many rows stand before it.
     pub(super) behind: usize,
+    /// The tool, by its own name.
+    pub(super) name: String,
+    /// The arguments of a page's tool, masked.
+    details: Vec<(String, String)>,
+    /// How long it took, in milliseconds.
+    pub(super) duration: Option<u64>,
+    /// What it changed, or may have.
+    pub(super) effect: Option<Value>,
+}
+
+impl ToolLine {
+    fn description(&self) -> Patch {
+        let (id, name) = (self.id.clone(), self.name.clone());
+        Patch::DescribeTool { id, name, duration_ms: self.duration, details: self.details.clone() }
+    }
 }
 
 impl Session {
@@ -31,6 +47,7 @@ impl Session {
             for line in self.transcript.lines.iter().filter(|line| line.behind == at) {
                 let (id, label) = (line.id.clone(), line.label.clone());
                 patches.push(Patch::AddTool { id, state: line.state, label });
+                patches.push(line.description());
             }
             let Some(row) = rows.get(at) else { break };
             let id = || row.id.clone();
@@ -50,10 +67,16 @@ impl Session {
             if !row.citations.is_empty() {
                 patches.push(Patch::SetCitations { id: id(), items: row.citations.clone() });
             }
+            if row.feedback.is_some() {
+                patches.push(Patch::SetFeedback { id: id(), feedback: row.feedback.clone() });
+            }
         }
         self.redraw_questions(&mut patches);
         if let Some(earlier) = rows.get(..first).filter(|earlier| !earlier.is_empty()) {
             patches.push(Patch::Earlier(earlier.to_vec()));
+        }
+        if !self.transcript.suggestions.is_empty() {
+            patches.push(Patch::SetSuggestions(self.transcript.suggestions.clone()));
         }
         self.out.redraw(&mut patches);
         patches
@@ -87,9 +110,36 @@ impl Session {
             line.label.clone_from(&label);
             self.out.patch(Patch::SetTool { id, state, label });
         } else {
-            let line = ToolLine { id: id.clone(), state, label: label.clone(), behind };
+            let line = ToolLine {
+                id: id.clone(),
+                state,
+                label: label.clone(),
+                behind,
+                name: String::new(),
+                details: Vec::new(),
+                duration: None,
+                effect: None,
+            };
             self.transcript.lines.push(line);
             self.out.patch(Patch::AddTool { id, state, label });
         }
+    }
+
+    /// Says which tool a call is for, and with what.
+    pub(super) fn describe_tool(&mut self, id: &str, name: &str, details: Vec<(String, String)>) {
+        let Some(line) = self.transcript.lines.iter_mut().find(|line| line.id == id) else { return };
+        line.name = name.to_owned();
+        line.details = details;
+        let description = line.description();
+        self.out.patch(description);
+    }
+
+    /// A call is over: how long it took, and what it changed or may have.
+    pub(super) fn tool_took(&mut self, id: &str, duration: Option<u64>, effect: Option<&Value>) {
+        let Some(line) = self.transcript.lines.iter_mut().find(|line| line.id == id) else { return };
+        line.duration = duration;
+        line.effect = effect.cloned();
+        let description = line.description();
+        self.out.patch(description);
     }
 }

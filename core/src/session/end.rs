@@ -290,6 +290,13 @@ fn in_words([done, unknown]: &[String; 2]) -> String {
     words
 }
 
+/// What was done stays done although its message is sent anew.
+pub(super) fn stays_done(effects: &[Value]) -> Notice {
+    let names = [acted(effects, false), acted(effects, true)];
+    let text = concat(&["Sending the message anew does not undo what was done.", &in_words(&names)]);
+    Notice { names, ..Notice::remark("stays-done", &text) }
+}
+
 /// The turn can go on where a limit stopped it.
 fn at_bound(reason: BoundReason) -> Notice {
     let (key, which) = match reason {

@@ -57,6 +57,7 @@ impl Session {
             }
             "REASONING_MESSAGE_CONTENT" if !subagent && !delta.is_empty() => {
                 self.out.activity(Activity::Thinking);
+                self.out.patch(Patch::Think { text: delta.to_owned() });
                 self.out.runtime(RuntimeEvent::ThinkingDelta { content: delta.to_owned() });
             }
             "TOOL_CALL_START" => {

@@ -2,7 +2,7 @@
 
 use super::{Ask, AskId, Config, FetchFailure, FetchId, PageTool, SendId, Token, ToolRunId};
 use crate::error::ErrorInfo;
-use crate::event::Decision;
+use crate::event::{Decision, Feedback};
 use crate::json::Object;
 
 /// How a message is sent.
@@ -49,6 +49,28 @@ pub enum Input<'a> {
     Retry {
         /// The adapter's own number for the promise to settle.
         id: SendId,
+    },
+    /// Change a message of the person's own and send it anew: what was said from it on is cut.
+    Edit {
+        /// The adapter's own number for the promise to settle.
+        id: SendId,
+        /// The message.
+        message: &'a str,
+        /// Its new text.
+        text: &'a str,
+    },
+    /// A person is about to change a message of their own: says what stays done of what would
+    /// be cut, or why it cannot be changed.
+    EditBegin {
+        /// The message.
+        message: &'a str,
+    },
+    /// What a person thinks of an answer.
+    Feedback {
+        /// The message.
+        message: &'a str,
+        /// Their opinion; `None` takes it back.
+        feedback: Option<Feedback>,
     },
     /// What the person is looking at: the JSON text of an object, as the page wrote it.
     /// Counts from the next message on.

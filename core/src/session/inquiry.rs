@@ -8,6 +8,7 @@ use super::request::Request;
 use super::{FetchId, FetchPurpose, Session};
 use crate::Millis;
 use crate::error::ErrorInfo;
+use crate::event::Feedback;
 use crate::json::{self, Value};
 
 /// A request that is under way or waits for credentials.
@@ -32,6 +33,8 @@ pub(super) enum Subject {
     Ask(Asked),
     /// New pass-through parameters for a run; `again` if they have changed since.
     Update { run_id: String, again: bool },
+    /// What a person thinks of an answer, and what they thought before.
+    Feedback { message: String, before: Option<Feedback> },
 }
 
 /// How an inquiry ended.
@@ -69,6 +72,7 @@ impl Session {
                 Request::api(config, FetchPurpose::Conversation, "GET", &["conversations", id])
             }
             Subject::Ask(asked) => self.ask_request(asked),
+            Subject::Feedback { message, .. } => self.feedback_request(message),
             Subject::Update { run_id, .. } => {
                 let place = ["runs", run_id, "passthrough-params"];
                 let body = crate::object! { "passthroughParams": self.channels.leaving() };
@@ -113,6 +117,7 @@ impl Session {
             Subject::Look => self.looked(reply, now),
             Subject::Stored { run_id } => self.stored_read(&run_id, reply, now),
             Subject::Ask(asked) => self.ask_replied(asked, reply, now),
+            Subject::Feedback { message, before } => self.feedback_stored(&message, before, &reply),
             Subject::Update { run_id, again } => self.updated(&run_id, again, reply.result.err(), now),
         }
     }

@@ -14,10 +14,13 @@ mod call;
 mod channels;
 mod config;
 mod credentials;
+mod edit;
 mod end;
 mod events;
 mod exchange;
+mod export;
 mod fault;
+mod feedback;
 mod input;
 mod inquiry;
 mod link;
@@ -157,6 +160,9 @@ impl Session {
                 self.attached = files.filter(|list| list.as_array().is_some_and(|list| !list.is_empty()));
             }
             Input::Retry { id } => return self.handle_retry(id, now),
+            Input::Edit { id, message, text } => return self.handle_edit(id, message, text, now),
+            Input::EditBegin { message } => return self.handle_edit_begin(message),
+            Input::Feedback { message, feedback } => return self.handle_feedback(message, feedback, now),
             Input::WidgetAction { id, widget, action, payload } => {
                 return self.handle_widget_action(id, widget, (action, payload), now);
             }

@@ -143,6 +143,8 @@ pub enum FetchPurpose {
     Ask,
     /// New pass-through parameters for a run.
     Passthrough,
+    /// What a person thinks of an answer.
+    Feedback,
 }
 
 /// Why a request failed before its body ended.
@@ -176,6 +178,11 @@ pub enum DomEvent {
     },
     /// `mindset:error`.
     Error(ErrorInfo),
+    /// `mindset:feedback`.
+    Feedback {
+        /// `{ conversationId, messageId, rating, comment? }`.
+        detail: Object,
+    },
     /// `history_settled`, once for each conversation. Only for readers that may see everything,
     /// never on the DOM.
     History {

@@ -125,7 +125,7 @@ pub(super) fn busy() -> Refused {
     )
 }
 
-fn check_text(text: &str) -> Result<(), Refused> {
+pub(super) fn check_text(text: &str) -> Result<(), Refused> {
     if text.chars().all(char::is_whitespace) {
         let message = "The message is empty. Send a text with at least one visible character.";
         return Err(ErrorInfo::new(ErrorCode::InvalidRequest, message));

@@ -12,6 +12,10 @@ use crate::event::{Citation, RuntimeEvent, ToolSource};
 use crate::json::Value;
 use crate::view::{Notice, Patch, ToolState};
 
+/// Suggestions that are shown at once, and characters of each.
+const SUGGESTIONS: usize = 6;
+const SUGGESTION: usize = 200;
+
 const UNASKED: &str = "The server ended this call itself: the page did not run it.";
 
 /// A call that the server runs.
@@ -38,6 +42,7 @@ impl Session {
             "mindset.tool_start" => self.server_tool_started(turn, value, now),
             "mindset.citations" => self.cited(stream, value),
             "mindset.widget" => self.widget_shown(turn, value, now),
+            "mindset.suggestions" => self.suggested(value),
             "mindset.warning" => {
                 let text = fault::said(value.str("message").unwrap_or(""));
                 self.out.notice(Some(Notice::remark("", &text)));
@@ -60,6 +65,7 @@ impl Session {
             since: now,
         });
         self.tool_line(id, ToolState::Running, description.unwrap_or(name).to_owned());
+        self.describe_tool(id, name, Vec::new());
         self.out.runtime(RuntimeEvent::ToolStart {
             tool_call_id: id.to_owned(),
             tool_name: name.to_owned(),
@@ -94,32 +100,38 @@ impl Session {
             self.server_tool_started(turn, &Value::Object(start), now);
         }
         let ok = ok.unwrap_or(!unasked);
+        let mut effect = None;
         if let Some(at) = turn.serving.iter().position(|serving| serving.id == id) {
             // One that failed may have acted: only the server knows.
             let outcome = if ok { "done" } else { "unknown" };
-            turn.seen.extend(turn.serving.remove(at).effect(outcome));
+            effect = turn.serving.remove(at).effect(outcome);
+            turn.seen.extend(effect.clone());
         }
         let state = if ok { ToolState::Done } else { ToolState::Failed };
         let label = description.map(str::to_owned).or_else(|| self.label(id)).unwrap_or_else(|| name.clone());
+        let duration_ms = event.mindset("durationMs").and_then(Value::as_u64);
         self.tool_line(id, state, label);
+        self.tool_took(id, duration_ms, effect.as_ref());
         self.out.runtime(RuntimeEvent::ToolEnd {
             tool_call_id: id.to_owned(),
             tool_name: name,
             ok,
             description: description.map(str::to_owned),
             error: said("error").or(unasked.then_some(UNASKED)).map(fault::said),
-            duration_ms: event.mindset("durationMs").and_then(Value::as_u64).unwrap_or(0),
+            duration_ms: duration_ms.unwrap_or(0),
         });
     }
 
     /// The turn is over: of what the server still runs nothing more is heard.
     pub(super) fn end_server_tools(&mut self, turn: &mut Turn, drawn: bool, now: Millis) {
         for serving in std::mem::take(&mut turn.serving) {
-            turn.seen.extend(serving.effect("unknown"));
+            let effect = serving.effect("unknown");
             if drawn {
                 let label = self.label(&serving.id).unwrap_or_default();
                 self.tool_line(&serving.id, ToolState::Stopped, label);
+                self.tool_took(&serving.id, Some(now.saturating_sub(serving.since)), effect.as_ref());
             }
+            turn.seen.extend(effect);
             let why = "The turn ended before the result came. It is not known whether the tool acted.";
             self.out.runtime(RuntimeEvent::ToolEnd {
                 tool_call_id: serving.id,
@@ -134,6 +146,26 @@ impl Session {
 
     fn label(&self, id: &str) -> Option<String> {
         self.transcript.lines.iter().find(|line| line.id == id).map(|line| line.label.clone())
+    }
+
+    /// What to say next. An offer is sent as it is read, so a long one is cut.
+    fn suggested(&mut self, value: &Value) {
+        let mut items = Vec::new();
+        for item in value.get("items").and_then(Value::as_array).unwrap_or_default() {
+            let text: String = item.as_str().unwrap_or("").trim().chars().take(SUGGESTION).collect();
+            if !text.is_empty() && !items.contains(&text) && items.len() < SUGGESTIONS {
+                items.push(text);
+            }
+        }
+        self.suggest(items.clone());
+        self.out.runtime(RuntimeEvent::Suggestions { items });
+    }
+
+    /// Offers messages to send, instead of those before.
+    #[inline(never)]
+    pub(super) fn suggest(&mut self, items: Vec<String>) {
+        self.transcript.suggestions.clone_from(&items);
+        self.out.patch(Patch::SetSuggestions(items));
     }
 
     /// The sources of an answer.

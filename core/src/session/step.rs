@@ -1,7 +1,7 @@
 //! The calls that a run left to the page: asked about, run at the same time, and all
 //! answered by the next run.
 
-use super::call::{Answer, Call, Stage};
+use super::call::{Answer, Call, Stage, details};
 use super::question::NOBODY;
 use super::state::{Phase, State, Turn};
 use super::stream::Stream;
@@ -104,6 +104,7 @@ impl Session {
         };
         let (description, timeout) = (tool.running.clone(), tool.timeout);
         self.tool_line(&call.id, ToolState::Running, self.running_label(&call.name));
+        self.describe_tool(&call.id, &call.name, details(&arguments.masked()));
         self.out.runtime(RuntimeEvent::ToolStart {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
@@ -126,6 +127,7 @@ impl Session {
     pub(super) fn not_run(&mut self, call: &Call, why: String, state: ToolState) -> Stage {
         let why = result::cut(&why, result::MAX_BYTES);
         self.tool_line(&call.id, state, self.running_label(&call.name));
+        self.describe_tool(&call.id, &call.name, Vec::new());
         self.tool_end(call, Err(&why), 0);
         Stage::Answered(Answer::failed(why))
     }
@@ -147,16 +149,17 @@ impl Session {
     fn ran(&mut self, turn: &mut Turn, call: &Call, answer: Answer, duration: u64) -> Stage {
         let tool = self.channels.tool(&call.name);
         let completed = tool.and_then(|tool| tool.completed.clone());
-        if !tool.is_some_and(|tool| tool.read_only) {
-            let outcome = if answer.failed { "unknown" } else { "done" };
-            turn.effects.push(effect(&call.id, &call.name, ToolSource::Page, outcome));
-        }
+        let outcome = if answer.failed { "unknown" } else { "done" };
+        let acts = !tool.is_some_and(|tool| tool.read_only);
+        let effect = acts.then(|| effect(&call.id, &call.name, ToolSource::Page, outcome));
         let (state, label) = match (answer.failed, completed) {
             (false, Some(completed)) => (ToolState::Done, completed),
             (false, None) => (ToolState::Done, self.running_label(&call.name)),
             (true, _) => (ToolState::Failed, self.running_label(&call.name)),
         };
         self.tool_line(&call.id, state, label);
+        self.tool_took(&call.id, Some(duration), effect.as_ref());
+        turn.effects.extend(effect);
         let outcome = if answer.failed { Err(answer.content.as_str()) } else { Ok(()) };
         self.tool_end(call, outcome, duration);
         Stage::Answered(answer)

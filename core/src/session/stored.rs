@@ -210,7 +210,7 @@ impl Session {
         let mut same = here.len() == stored.len();
         for (new, old) in stored.iter().zip(&here) {
             same &= new.id == old.id && new.content == old.content && new.status == old.status;
-            same &= new.widget == old.widget;
+            same &= new.widget == old.widget && new.feedback == old.feedback;
         }
         if same {
             return rows.extend(here);

@@ -28,6 +28,8 @@ pub(super) struct Transcript {
     pub(super) rows: Vec<ChatMessage>,
     /// What the panel says of tool calls, between the rows.
     pub(super) lines: Vec<ToolLine>,
+    /// What the agent suggests to say next.
+    pub(super) suggestions: Vec<String>,
     /// Calls that the page has answered. None is ever run again.
     answered: Vec<Answered>,
     /// What a server without a store is sent, oldest first.
@@ -79,6 +81,7 @@ impl Transcript {
             citations: Vec::new(),
             widget: None,
             files: None,
+            feedback: None,
         });
     }
 

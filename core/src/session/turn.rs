@@ -27,6 +27,9 @@ impl Session {
         }
         let run_id = self.ids.next_id();
         self.out.notice(None);
+        if !self.transcript.suggestions.is_empty() {
+            self.suggest(Vec::new());
+        }
         self.out.event(DomEvent::Busy { run_id: run_id.clone() });
         self.check_keys();
         self.show(&mut kept, now);

@@ -1,7 +1,7 @@
 //! What the chat panel must change, as data. The session decides, the DOM adapter
 //! carries out; a page without a panel drops them.
 
-use crate::event::{Author, ChatMessage, Citation, MessageStatus, Widget};
+use crate::event::{Author, ChatMessage, Citation, Feedback, MessageStatus, Widget};
 use crate::json::Value;
 
 /// One change of the chat panel. Rows are named by message id and stay in the
@@ -102,6 +102,31 @@ pub enum Patch {
         /// `[{ id, name, type, size }]`.
         files: Value,
     },
+    /// Says more of a tool call that has a line.
+    DescribeTool {
+        /// The call.
+        id: String,
+        /// The tool, by its own name.
+        name: String,
+        /// How long it took, once it is over, in milliseconds.
+        duration_ms: Option<u64>,
+        /// Names and values of a page tool's arguments, what the page supplies masked.
+        details: Vec<(String, String)>,
+    },
+    /// A piece of the model's thinking, for display only. It is not drawn again.
+    Think {
+        /// The piece.
+        text: String,
+    },
+    /// Shows what a person thinks of a message.
+    SetFeedback {
+        /// The message.
+        id: String,
+        /// Their opinion, `None` for none.
+        feedback: Option<Feedback>,
+    },
+    /// Offers messages to send, instead of those before.
+    SetSuggestions(Vec<String>),
     /// What the agent is doing.
     SetActivity(Activity),
     /// Shows a notice under the last row, instead of the one before; `None` takes

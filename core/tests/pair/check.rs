@@ -1,6 +1,6 @@
 //! What must hold of every page when nothing is under way any more.
 
-use mindset_core::event::{ChatMessage, Citation, MessageStatus, RuntimeEvent, Widget};
+use mindset_core::event::{ChatMessage, Citation, Feedback, MessageStatus, RuntimeEvent, Widget};
 use mindset_core::session::DomEvent;
 use mindset_core::view::{Activity, Notice, Patch, ToolState};
 
@@ -43,7 +43,7 @@ fn order(events: &[Heard]) {
                 At::Ended | At::Idle,
                 Heard::Event(DomEvent::Conversation { .. } | DomEvent::History { .. }),
             ) => at,
-            (_, Heard::Event(DomEvent::Error(_) | DomEvent::Connection(_))) => at,
+            (_, Heard::Event(DomEvent::Error(_) | DomEvent::Connection(_) | DomEvent::Feedback { .. })) => at,
             // Another configuration: what ran before is heard of no more.
             (_, Heard::Event(DomEvent::Initializing)) => At::Idle,
             (_, Heard::Settled(_)) if left(&events[i..]) => at,
@@ -59,7 +59,8 @@ fn order(events: &[Heard]) {
                     | RuntimeEvent::PermissionRequested { .. }
                     | RuntimeEvent::PermissionResolved { .. }
                     | RuntimeEvent::Citations { .. }
-                    | RuntimeEvent::WidgetPayload { .. },
+                    | RuntimeEvent::WidgetPayload { .. }
+                    | RuntimeEvent::Suggestions { .. },
                 ) => at,
                 (At::Started, RuntimeEvent::Complete { .. }) => At::Complete,
                 (At::Complete, RuntimeEvent::RunFinished { .. }) => At::Ended,
@@ -101,11 +102,15 @@ pub struct Panel {
     pub questions: Vec<Question>,
     activity: Option<Activity>,
     notice: Option<Notice>,
+    pub suggestions: Vec<String>,
     disclosure: Option<String>,
 }
 
 /// Id, text and details.
 type Question = (String, String, Vec<(String, String)>);
+
+/// Name, time and arguments of a tool call.
+type More = (String, Option<u64>, Vec<(String, String)>);
 
 /// A row or a line of it.
 #[derive(Debug, PartialEq)]
@@ -117,11 +122,13 @@ pub enum Row {
         status: Option<MessageStatus>,
         items: Vec<Citation>,
         widget: Option<Widget>,
+        feedback: Option<Feedback>,
     },
     Tool {
         id: String,
         state: ToolState,
         label: String,
+        more: Option<More>,
     },
 }
 
@@ -162,16 +169,18 @@ impl Panel {
                 self.rows.clear();
                 self.questions.clear();
                 self.notice = None;
+                self.suggestions.clear();
             }
             Patch::AddMessage { id, role, text } => {
                 assert!(self.messages().iter().all(|row| row.0 != id), "two rows {id}");
-                let (role, status, items, widget) = (role.as_str(), None, Vec::new(), None);
-                self.rows.push(Row::Message { id, role, text, status, items, widget });
+                let (role, status, items) = (role.as_str(), None, Vec::new());
+                self.rows.push(Row::Message { id, role, text, status, items, widget: None, feedback: None });
             }
             Patch::Earlier(messages) => {
                 let row = |m: ChatMessage| {
                     let (id, role, text) = (m.id, m.role.as_str(), m.content);
-                    Row::Message { id, role, text, status: m.status, items: m.citations, widget: m.widget }
+                    let (status, items, widget, feedback) = (m.status, m.citations, m.widget, m.feedback);
+                    Row::Message { id, role, text, status, items, widget, feedback }
                 };
                 self.rows.splice(0..0, messages.into_iter().map(row));
             }
@@ -201,7 +210,7 @@ impl Panel {
             Patch::AddTool { id, state, label } => {
                 let twice = |row: &Row| matches!(row, Row::Tool { id: other, .. } if *other == id);
                 assert!(!self.rows.iter().any(twice), "two lines {id}");
-                self.rows.push(Row::Tool { id, state, label });
+                self.rows.push(Row::Tool { id, state, label, more: None });
             }
             Patch::SetTool { id: wanted, state: new, label: text } => {
                 let is = |row: &&mut Row| matches!(row, Row::Tool { id, .. } if *id == wanted);
@@ -218,6 +227,26 @@ impl Panel {
             Patch::SetActivity(activity) => self.activity = Some(activity),
             Patch::SetNotice(notice) => self.notice = notice,
             Patch::SetDisclosure(text) => self.disclosure = text,
+            other => self.apply_tools(other),
+        }
+    }
+
+    /// What the tools of messages show.
+    fn apply_tools(&mut self, patch: Patch) {
+        match patch {
+            Patch::DescribeTool { id: wanted, name, duration_ms, details } => {
+                let is = |row: &&mut Row| matches!(row, Row::Tool { id, .. } if *id == wanted);
+                let line = self.rows.iter_mut().find(is).unwrap_or_else(|| panic!("no line {wanted}"));
+                let Row::Tool { more, .. } = line else { return };
+                *more = Some((name, duration_ms, details));
+            }
+            Patch::Think { .. } => {}
+            Patch::SetFeedback { id, feedback: new } => {
+                let Row::Message { feedback, .. } = self.message(&id) else { return };
+                *feedback = new;
+            }
+            Patch::SetSuggestions(items) => self.suggestions = items,
+            _ => {}
         }
     }
 }

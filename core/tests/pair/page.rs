@@ -190,6 +190,7 @@ impl Page {
             Heard::Event(DomEvent::Conversation { .. }) => Some("conversation".to_owned()),
             Heard::Event(DomEvent::Error(error)) => Some(format!("error {}", error.code.as_str())),
             Heard::Event(DomEvent::History { .. }) => Some("history".to_owned()),
+            Heard::Event(DomEvent::Feedback { .. }) => Some("feedback".to_owned()),
             Heard::Event(DomEvent::Connection(state)) => Some(state.as_str().to_owned()),
         };
         self.events.iter().filter_map(name).collect()

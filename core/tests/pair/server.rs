@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use mindset_core::agui::{DecodeError, RunAgentInput, Tool, decode_input};
 use mindset_core::error::{ErrorCode, ErrorInfo};
+use mindset_core::event::Feedback;
 use mindset_core::json::{Object, Value, parse};
 use mindset_core::object;
 use mindset_core::session::{FetchFailure, FetchId, FetchPurpose, FetchRequest};
@@ -73,6 +74,8 @@ pub struct Server {
     pub titles: BTreeMap<String, String>,
     /// How many conversations an answer lists; all, unless a test says so.
     pub listed: Option<usize>,
+    /// What is thought of answers.
+    pub feedback: BTreeMap<String, Feedback>,
     /// Conversations that were deleted.
     pub deleted: Vec<String>,
     /// Milliseconds a token is good, told as its end; 0 tells none.
@@ -105,6 +108,7 @@ impl Server {
             clients: BTreeMap::new(),
             titles: BTreeMap::new(),
             listed: None,
+            feedback: BTreeMap::new(),
             deleted: Vec::new(),
             token_life: 0,
             runs: BTreeMap::new(),
@@ -213,6 +217,7 @@ impl Server {
                 }
                 Err(error) => Err(error),
             },
+            ("PUT", ["v1", "messages", id, "feedback"]) => self.take_feedback(id, request),
             ("PUT", ["v1", "runs", run, "passthrough-params"]) => {
                 match self.change_passthrough(run, request, now) {
                     Ok(mut effects) => {

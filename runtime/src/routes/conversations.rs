@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use mindset_core::error::ErrorCode;
-use mindset_core::event::{Author, ChatMessage};
+use mindset_core::event::{Author, ChatMessage, Feedback};
 use mindset_core::json::{self, Object, Value};
 use mindset_core::limits::TITLE;
 use mindset_core::object;
@@ -147,7 +147,9 @@ pub(super) async fn whole(
 ) -> ApiResult<Object> {
     let (page, runs) = consistent(app, user, row, before).await?;
     let mut answer = summary(row);
-    answer.insert("messages", page.messages.iter().filter_map(shown).collect::<Vec<_>>());
+    let mut feedback = app.store().feedback(row.key).await?;
+    let one = |message: &StoredMessage| shown(message, feedback.remove(&message.id));
+    answer.insert("messages", page.messages.iter().filter_map(one).collect::<Vec<_>>());
     let oldest = page.messages.first().filter(|_| page.more);
     answer.insert_some("before", oldest.map(|message| message.id.as_str()));
     let mut open = Vec::new();
@@ -212,7 +214,7 @@ async fn open_calls(app: &App, row: &ConversationRow, run: ActiveRun) -> ApiResu
 
 /// A message as the transcript shows it: no tool results, nothing silent, and no
 /// assistant message that only calls.
-fn shown(message: &StoredMessage) -> Option<Value> {
+fn shown(message: &StoredMessage, feedback: Option<Feedback>) -> Option<Value> {
     let role = match message.role {
         StoredRole::User if !message.silent => Author::User,
         StoredRole::Assistant if !message.content.is_empty() || message.status.is_some() => Author::Assistant,
@@ -227,6 +229,7 @@ fn shown(message: &StoredMessage) -> Option<Value> {
         citations: message.citations.clone(),
         widget: message.widget.clone(),
         files: StoredFile::list(&message.files),
+        feedback,
     };
     let mut shown = shown.to_json();
     if let Value::Object(shown) = &mut shown {

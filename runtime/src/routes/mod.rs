@@ -6,6 +6,7 @@ mod asked;
 mod body;
 mod conversations;
 mod dev;
+mod feedback;
 mod openapi;
 mod rest;
 mod runs;

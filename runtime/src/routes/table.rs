@@ -3,7 +3,9 @@
 
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
-use super::{agentsessions, anonymous, conversations, dev, runs, sdkusers, signout, threads, uploads};
+use super::{
+    agentsessions, anonymous, conversations, dev, feedback, runs, sdkusers, signout, threads, uploads,
+};
 use crate::app::App;
 
 /// One method of one address.
@@ -46,5 +48,6 @@ pub(super) const ROUTES: &[Route] = &[
     route("POST", "/v1/uploads", || post(uploads::create)),
     route("GET", "/v1/uploads/{id}", || get(uploads::read)),
     route("DELETE", "/v1/uploads/{id}", || delete(uploads::delete)),
+    route("PUT", "/v1/messages/{id}/feedback", || put(feedback::put)),
     route("GET", "/v1/dev/conversations/{id}", || get(dev::read)),
 ];

@@ -6,6 +6,7 @@
 mod conversations;
 mod entries;
 mod events;
+mod feedback;
 mod health;
 mod knowledge;
 mod listing;

@@ -42,6 +42,12 @@ const TABLES: &[&str] = &[
         unused_since INTEGER, created_at INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX IF NOT EXISTS uploads_of_conversation ON uploads (conversation)",
     "CREATE INDEX IF NOT EXISTS uploads_gone ON uploads (created_at) WHERE state = 'gone'",
+    // A file of this version may lack it: it came with no change of what was there.
+    "CREATE TABLE IF NOT EXISTS feedback (
+        conversation INTEGER NOT NULL, message TEXT NOT NULL, good INTEGER NOT NULL, comment TEXT,
+        created_at INTEGER NOT NULL, PRIMARY KEY (conversation, message),
+        FOREIGN KEY (conversation, message) REFERENCES messages (conversation, id) ON DELETE CASCADE
+        ) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS agent_sessions (
         key INTEGER PRIMARY KEY, app TEXT NOT NULL, uid TEXT NOT NULL, agent TEXT NOT NULL,
         user TEXT NOT NULL REFERENCES users (id), tags TEXT NOT NULL, contexts TEXT, mcpservers TEXT,

@@ -6,7 +6,8 @@ export async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const before = document.activeElement;
+    let before = document.activeElement;
+    while (before?.shadowRoot?.activeElement) before = before.shadowRoot.activeElement;
     const box = document.createElement('textarea');
     box.value = text;
     box.readOnly = true;

@@ -13,6 +13,7 @@ mod sending;
 mod start;
 mod stop;
 mod tools;
+mod tools_of_messages;
 
 use super::*;
 use crate::agui::{decode_input, encode_input};

@@ -54,6 +54,7 @@ fn the_panel_of_a_turn() {
             &add(&user, Author::User, "hi"),
             &Patch::SetActivity(Activity::Waiting),
             &Patch::SetActivity(Activity::Thinking),
+            &Patch::Think { text: "hm".into() },
             &Patch::SetActivity(Activity::Answering),
             &add("m", Author::Assistant, "Hel"),
             &Patch::AppendText { id: "m".into(), text: "lo".into() },

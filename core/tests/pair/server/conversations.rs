@@ -1,7 +1,9 @@
 //! What the server knows of a conversation between two runs.
 
+use std::collections::BTreeMap;
+
 use mindset_core::error::{ErrorCode, ErrorInfo};
-use mindset_core::event::{Author, ChatMessage, Widget};
+use mindset_core::event::{Author, ChatMessage, Feedback, Widget};
 use mindset_core::json::{Object, Value, parse};
 use mindset_core::object;
 use mindset_core::passthrough::Passthrough;
@@ -52,7 +54,8 @@ impl Server {
         let messages = self.store.get(id)?;
         let told: Vec<_> =
             messages.iter().filter(|m| m.silent).filter_map(|m| read_action(&m.content)).collect();
-        let shown: Vec<Value> = messages.iter().filter_map(|message| shown(message, &told)).collect();
+        let shown: Vec<Value> =
+            messages.iter().filter_map(|message| shown(message, &told, &self.feedback)).collect();
         let end = match before {
             Some(before) => shown.iter().position(|m| m.str("id") == Some(before))?,
             None => shown.len(),
@@ -85,6 +88,21 @@ impl Server {
         let body = parse(request.body.as_deref().unwrap_or("")).expect("JSON");
         self.titles.insert(id.to_owned(), body.str("title").expect("a title").to_owned());
         Ok(self.summary(id).text())
+    }
+
+    /// `PUT` of what is thought of an answer.
+    pub(super) fn take_feedback(&mut self, id: &str, request: &FetchRequest) -> Result<String, ErrorInfo> {
+        self.authorize(request)?;
+        let is = |message: &StoredMessage| message.id == id && message.role == StoredRole::Assistant;
+        if !self.store.values().flatten().any(is) {
+            return Err(unknown());
+        }
+        let body = parse(request.body.as_deref().unwrap_or("")).expect("JSON");
+        match Feedback::from_json(&body) {
+            Some(feedback) => self.feedback.insert(id.to_owned(), feedback),
+            None => self.feedback.remove(id),
+        };
+        Ok(String::new())
     }
 
     /// `DELETE` of a conversation; a run of it ends first.
@@ -160,7 +178,7 @@ fn unknown() -> ErrorInfo {
 }
 
 /// A message as the page sees it.
-fn shown(message: &StoredMessage, told: &[Value]) -> Option<Value> {
+fn shown(message: &StoredMessage, told: &[Value], feedback: &BTreeMap<String, Feedback>) -> Option<Value> {
     let role = match message.role {
         StoredRole::User if !message.silent => Author::User,
         StoredRole::Assistant if !message.content.is_empty() => Author::Assistant,
@@ -173,6 +191,7 @@ fn shown(message: &StoredMessage, told: &[Value]) -> Option<Value> {
         created_at: None,
         status: message.status,
         citations: message.citations.clone(),
+        feedback: feedback.get(&message.id).cloned(),
         widget: message.widget.clone().map(|w| Widget { answer: last_answer(&message.id, told), ..w }),
         files: StoredFile::list(&message.files),
     };

@@ -1,0 +1,83 @@
+//! The tools of messages: what the panel shows of feedback, suggestions, thinking and tool calls,
+//! and what a person does with a message.
+
+use std::rc::Rc;
+
+use mindset_core::event::Feedback;
+use mindset_core::json::{self, Value};
+use mindset_core::session::{Input, Refused};
+use mindset_core::view::Patch;
+use wasm_bindgen::prelude::*;
+
+use super::Panel;
+use crate::convert;
+use crate::driver::Driver;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(method, js_name = setFeedback)]
+    fn set_feedback(this: &Panel, id: &str, feedback: &JsValue);
+    #[wasm_bindgen(method, js_name = setSuggestions)]
+    fn set_suggestions(this: &Panel, items: &JsValue);
+    #[wasm_bindgen(method)]
+    fn think(this: &Panel, text: &str);
+    #[wasm_bindgen(method, js_name = describeTool)]
+    fn describe_tool(this: &Panel, id: &str, name: &str, details: &JsValue, duration: Option<f64>);
+    #[wasm_bindgen(method)]
+    fn take(this: &Panel, transcript: &JsValue);
+}
+
+/// Carries out a change that is of these.
+pub(super) fn apply(panel: &Panel, patch: &Patch) {
+    match patch {
+        Patch::SetFeedback { id, feedback } => {
+            let feedback =
+                feedback.as_ref().map_or(Value::Null, |feedback| Value::Object(feedback.to_json()));
+            panel.set_feedback(id, &convert::plain(&feedback));
+        }
+        Patch::SetSuggestions(items) => {
+            let mut list = Vec::new();
+            for item in items {
+                list.push(item.into());
+            }
+            panel.set_suggestions(&convert::plain(&Value::Array(list)));
+        }
+        Patch::Think { text } => panel.think(text),
+        Patch::DescribeTool { id, name, duration_ms, details } => {
+            panel.describe_tool(id, name, &pairs(details), duration_ms.map(|time| time as f64));
+        }
+        _ => {}
+    }
+}
+
+/// What a person does with a message.
+///
+/// # Errors
+/// What the session refuses.
+pub(super) fn told(driver: &Rc<Driver>, panel: &Panel, name: &str, text: &str) -> Result<(), Refused> {
+    match name {
+        "edit" => driver.step(Input::EditBegin { message: text }),
+        "resend" => {
+            let (message, text) = text.split_once('\n').unwrap_or_default();
+            driver.send(None, |id| Input::Edit { id, message, text })
+        }
+        "feedback" => {
+            let Ok(told) = json::parse(text) else { return Ok(()) };
+            let message = told.str("messageId").unwrap_or_default();
+            driver.step(Input::Feedback { message, feedback: Feedback::from_json(&told) })
+        }
+        _ => {
+            panel.take(&driver.transcript());
+            Ok(())
+        }
+    }
+}
+
+/// Names with values.
+pub(super) fn pairs(details: &[(String, String)]) -> JsValue {
+    let mut list = Vec::new();
+    for (name, value) in details {
+        list.push(Value::Array(vec![name.into(), value.into()]));
+    }
+    convert::plain(&Value::Array(list))
+}
