@@ -23,6 +23,7 @@ impl Session {
     ) -> Result<(), Refused> {
         queue::check_text(text)?;
         let at = self.own_row(message)?;
+        let files = self.transcript.rows.get(at).and_then(|row| row.files.clone());
         for row in self.transcript.rows.split_off(at) {
             self.out.patch(Patch::RemoveMessage { id: row.id });
         }
@@ -31,7 +32,7 @@ impl Session {
             line.behind = line.behind.min(at);
         }
         // It keeps its id, so that whatever arrives of both attempts replaces the first one.
-        let message = UserMessage { id: message.to_owned(), text: text.to_owned(), silent: false };
+        let message = UserMessage { id: message.to_owned(), text: text.to_owned(), silent: false, files };
         self.begin(Kept { send, message, shown: false }, true, now);
         Ok(())
     }
