@@ -45,8 +45,9 @@ pub(crate) fn generate(shell: &Shell, settings: &Settings) -> Result<Bindings> {
     let glue = folder.join("glue.mjs");
     fs::write(&glue, factory(&short.glue)?)?;
 
-    let parts = split::split(&short.wasm, &settings.split, true)?;
-    let bare = split::split(&short.wasm, &settings.split, false)?;
+    let linked = fs::read(&compiled)?;
+    let parts = split::split(&short.wasm, &linked, &settings.split, true)?;
+    let bare = split::split(&short.wasm, &linked, &settings.split, false)?;
     let part = |name: &str, wasm: &[u8], bare: &[u8]| -> Result<(PathBuf, PathBuf)> {
         let named = folder.join(format!("{name}.named.wasm"));
         fs::write(&named, wasm)?;
@@ -76,11 +77,12 @@ fn compiler_flags(shell: &Shell) -> Result<String> {
     {
         folders.extend(registries.flatten().map(|registry| (registry.path(), "crates")));
     }
-    // The split reads names: they say of which types a function is made.
-    let names = "-Csymbol-mangling-version=v0".to_string();
+    // The split reads names, which say of which types a function is made, and what the linker
+    // knows of addresses, which says which data it reads.
+    let told = ["-Csymbol-mangling-version=v0", "-Clink-arg=--emit-relocs"].map(str::to_string);
     let paths =
         folders.iter().map(|(folder, short)| format!("--remap-path-prefix={}={short}", folder.display()));
-    let flags: Vec<String> = std::iter::once(names).chain(paths).collect();
+    let flags: Vec<String> = told.into_iter().chain(paths).collect();
     Ok(flags.join("\u{1f}"))
 }
 

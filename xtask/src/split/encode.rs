@@ -14,7 +14,7 @@ use wasmparser::ExternalKind;
 
 use super::place::Plan;
 use super::source::{Source, Uses};
-use super::{FIRST, LOAD};
+use super::{FIRST, LOAD, data};
 
 /// Whether the later part is there.
 const THERE: GlobalType = GlobalType { val_type: ValType::I32, mutable: true, shared: false };
@@ -64,11 +64,12 @@ pub(super) fn first(source: &Source<'_>, plan: &Plan, keep_names: bool) -> Resul
     let extra = plan.stubs.iter().map(|(function, slot)| (*slot, *function));
     let slots = source.slots.iter().map(|(slot, function)| (*slot, *function)).chain(extra).collect();
     module.section(&elements(&slots, &map)?);
-    if let Some(count) = source.data_count {
-        module.section(&DataCountSection { count });
+    let [data, _] = data::parted(&data::segments(source.data.as_ref())?, &plan.data);
+    if source.counts_data {
+        module.section(&DataCountSection { count: data.len() as u32 });
     }
     module.section(&code);
-    module.section(&RawSection { id: SectionId::Data as u8, data: source.data });
+    module.section(&data::section(&data));
     Ok(end_of_module(module, source, &map, keep_names))
 }
 
@@ -125,6 +126,8 @@ pub(super) fn later(source: &Source<'_>, plan: &Plan, keep_names: bool) -> Resul
     slots.extend(plan.stubs.iter().map(|(function, slot)| (*slot, *function)));
     module.section(&elements(&slots, &map)?);
     module.section(&code);
+    let [_, data] = data::parted(&data::segments(source.data.as_ref())?, &plan.data);
+    module.section(&data::section(&data));
     Ok(end_of_module(module, source, &map, keep_names))
 }
 

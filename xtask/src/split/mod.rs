@@ -1,7 +1,8 @@
 //! The compiled module in two: what a page needs before it has sent a message, and what can
 //! come later.
 //!
-//! The first part keeps memory, tables, globals and data. It reaches a function of the later
+//! The first part keeps memory, tables, globals, and the data that its functions reach; other
+//! data is written by the later part when it starts. The first part reaches a function of the later
 //! part through a stub and a slot of the table:
 //!
 //! ```text
@@ -14,13 +15,16 @@
 //! whenever it comes; a function whose address is taken has its stub in its slot until then.
 //! What goes where decides about speed and size alone.
 
+mod data;
 mod encode;
 mod place;
+mod reach;
 mod source;
 
 use anyhow::{Context, Result, bail};
 
 use crate::settings::Split;
+use reach::Reach;
 use source::Source;
 
 /// Module and name of the import through which the first part asks for the later one.
@@ -37,9 +41,10 @@ pub(crate) struct Parts {
 }
 
 /// Cuts a module that has a name section. The parts have one only if they are told to keep it.
-pub(crate) fn split(wasm: &[u8], settings: &Split, keep_names: bool) -> Result<Parts> {
+/// `linked` is what the linker made and the binding generator was given.
+pub(crate) fn split(wasm: &[u8], linked: &[u8], settings: &Split, keep_names: bool) -> Result<Parts> {
     let source = Source::read(wasm)?;
-    let plan = place::plan(&source, settings)?;
+    let plan = place::plan(&source, &Reach::read(linked)?, settings)?;
     if plan.later.is_empty() {
         bail!("no function of the module goes into the later part: see [split] in wasm-pack.toml");
     }

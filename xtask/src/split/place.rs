@@ -1,9 +1,12 @@
 //! Which function goes where.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
+use super::data::segments;
+use super::reach::Reach;
 use super::source::{Source, Uses};
 use crate::names;
 use crate::settings::Split;
@@ -17,15 +20,16 @@ pub(super) struct Plan {
     pub(super) stubs: BTreeMap<u32, u32>,
     /// Slots that the table has no more room for.
     pub(super) extra: u32,
+    /// The addresses whose data the later part brings along, in order.
+    pub(super) data: Vec<Range<u32>>,
 }
 
 /// Decides by name, then by reach: what only the later part calls goes there too.
-pub(super) fn plan(source: &Source<'_>, settings: &Split) -> Result<Plan> {
+pub(super) fn plan(source: &Source<'_>, reach: &Reach<'_>, settings: &Split) -> Result<Plan> {
     let mut named = BTreeSet::new();
     let mut calls = BTreeMap::new();
     for (function, body) in source.bodies() {
-        let name = source.names.get(&function).map(|name| names::plain(name)).unwrap_or_default();
-        if settings.is_later(&name) {
+        if settings.is_later(&name_of(source, function)) {
             named.insert(function);
         }
         let mut uses = Uses::default();
@@ -51,7 +55,24 @@ pub(super) fn plan(source: &Source<'_>, settings: &Split) -> Result<Plan> {
             plan.extra += 1;
         }
     }
+    plan.data = later_data(source, reach, &plan.later)?;
     Ok(plan)
+}
+
+fn later_data(source: &Source<'_>, reach: &Reach<'_>, later: &BTreeSet<u32>) -> Result<Vec<Range<u32>>> {
+    if segments(source.data.as_ref())? != reach.segments {
+        bail!("the binding generator has changed the data: what the linker said of it no longer holds");
+    }
+    let mut is_first: BTreeMap<String, bool> = BTreeMap::new();
+    for (function, _) in source.bodies() {
+        *is_first.entry(name_of(source, function)).or_default() |= !later.contains(&function);
+    }
+    // A few the generator has renamed: they count as the first part's.
+    Ok(reach.later(|name| is_first.get(name).copied().unwrap_or(true)))
+}
+
+fn name_of(source: &Source<'_>, function: u32) -> String {
+    source.names.get(&function).map(|name| names::plain(name)).unwrap_or_default()
 }
 
 fn is_function(export: &&wasmparser::Export<'_>) -> bool {

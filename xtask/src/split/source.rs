@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use anyhow::{Context, Result, bail};
 use wasm_encoder::reencode::{Error, Reencode};
 use wasmparser::{
-    ElementItems, ElementKind, Export, FunctionBody, GlobalSectionReader, GlobalType, Import, KnownCustom,
-    Name, Operator, Parser, Payload, TableSectionReader, TableType, TypeRef,
+    DataSectionReader, ElementItems, ElementKind, Export, FunctionBody, GlobalSectionReader, GlobalType,
+    Import, KnownCustom, Name, Operator, Parser, Payload, TableSectionReader, TableType, TypeRef,
 };
 
 /// What a module consists of. Functions are numbered with the imported ones first, as in wasm.
@@ -32,9 +32,10 @@ pub(super) struct Source<'a> {
     pub(super) start: Option<u32>,
     /// The function in each slot of the first table.
     pub(super) slots: BTreeMap<u32, u32>,
-    pub(super) data_count: Option<u32>,
+    /// Whether the number of segments is said before the code.
+    pub(super) counts_data: bool,
     pub(super) bodies: Vec<FunctionBody<'a>>,
-    pub(super) data: &'a [u8],
+    pub(super) data: Option<DataSectionReader<'a>>,
     pub(super) names: BTreeMap<u32, &'a str>,
     /// The section that tells the optimiser which features are in use.
     pub(super) features: &'a [u8],
@@ -109,9 +110,9 @@ impl<'a> Source<'a> {
                     self.take_slots(element?)?;
                 }
             }
-            Payload::DataCountSection { count, .. } => self.data_count = Some(count),
+            Payload::DataCountSection { .. } => self.counts_data = true,
             Payload::CodeSectionEntry(body) => self.bodies.push(body),
-            Payload::DataSection(_) => self.data = section,
+            Payload::DataSection(data) => self.data = Some(data),
             Payload::CustomSection(custom) if custom.name() == "target_features" => {
                 self.features = custom.data();
             }
