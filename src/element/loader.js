@@ -161,7 +161,7 @@ export class Loader {
     if (this.config) glue.init(this.config);
     else if (!this.#inits.length && this.#kept) this.init(this.#kept).catch((error) => this.#told(error));
     for (const call of this.#inits.splice(0)) this.#apply(call);
-    for (const client of this.clients) client.attach();
+    for (const client of this.clients) client.attach(true);
   }
 
   #getLater() {

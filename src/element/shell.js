@@ -196,17 +196,24 @@ function elementClass(loader, page) {
       return this.#calls.isBusy();
     }
 
-    /** The loader has an instance: draw, then start in a later task. */
-    attach() {
+    /** The loader has an instance, a fresh one or one that was there. */
+    attach(isFresh) {
+      // In one go where that may be: a frame between drawing and starting keeps the first message waiting.
+      if (isFresh && document.readyState !== 'loading') afterParsing(() => loader.glue && this.#attach((start) => start()));
+      else this.#attach(afterParsing);
+    }
+
+    /** Draws, then starts when `soon` says so: in a later task than that of the page's own code. */
+    #attach(soon) {
       const calls = this.#calls;
       if (calls.agent || !this.isConnected) return;
       this.#speak();
       // Nobody reads a panel whose words change at once.
-      if (this.#language.pending) return void this.#language.pending.then(() => loader.glue && this.attach());
+      if (this.#language.pending) return void this.#language.pending.then(() => loader.glue && this.#attach(afterParsing));
       this.#show();
       const agent = calls.make((glue) => new glue.Agent(this, calls.tools));
       if (!agent) return;
-      afterParsing(async () => {
+      soon(async () => {
         if (this.needsLater) await loader.later.load();
         if (calls.agent !== agent) return;
         const first = !this.#registered;
