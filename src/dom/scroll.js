@@ -261,6 +261,7 @@ export class Follow {
   #noNews() {
     this.#news = false;
     this.#count = 0;
+    if (this.#jump.hidden) return;
     // Whoever stood on the button reads on.
     if (this.#jump.matches(':focus')) this.#scroller.focus({ preventScroll: true });
     this.#jump.hidden = true;

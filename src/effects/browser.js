@@ -1,6 +1,6 @@
 // Effects that take the browser several steps.
 
-import { thrown } from '../convert.js';
+import { thrown, toValue } from '../convert.js';
 
 /** The later part of this instance of the module; whole where nobody says otherwise. */
 let later = { isThere: true, load: async () => {} };
@@ -29,6 +29,13 @@ export function gate(tell) {
 /** All events of the element bubble, cross shadow boundaries and cannot be cancelled. */
 export function dispatch(host, name, detail) {
   host.dispatchEvent(new CustomEvent(name, { bubbles: true, composed: true, detail }));
+}
+
+/** One object says what happened, under the name of all that happens and under its own, if it has one. */
+export function tellOfRun(host, name, text) {
+  const detail = toValue(text, true);
+  dispatch(host, 'mindset:runtime-event', detail);
+  if (name) dispatch(host, name, detail);
 }
 
 /** Listeners of the page that throw are its own business. */

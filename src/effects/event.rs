@@ -15,6 +15,9 @@ extern "C" {
     #[wasm_bindgen(js_name = dispatch)]
     fn send_value(host: &HtmlElement, name: &str, detail: &JsValue);
 
+    #[wasm_bindgen(js_name = tellOfRun)]
+    fn tell_of_run(host: &HtmlElement, name: Option<&str>, detail: &str);
+
     /// Calls a listener of the page.
     pub(crate) fn call(listener: &JsValue, detail: &JsValue);
 }
@@ -51,11 +54,7 @@ fn on_dom(host: &HtmlElement, event: &DomEvent) {
             send(host, "mindset:agent-busy", mindset_core::object! { "runId": run_id });
         }
         DomEvent::Runtime(event) => {
-            let detail = convert::frozen(&Value::Object(event.dom_detail()));
-            send_value(host, "mindset:runtime-event", &detail);
-            if let Some(name) = event.dom_name() {
-                send_value(host, name, &detail);
-            }
+            tell_of_run(host, event.dom_name(), &event.dom_detail().text());
         }
         DomEvent::Conversation { detail } => {
             send(host, "mindset:conversation", detail.clone());

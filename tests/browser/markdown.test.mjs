@@ -217,7 +217,10 @@ test('without its chunk an answer is plain paragraphs, and the next one tries ag
   await host.send('go');
   assert.equal(await tree(host), '<p>*a*</p><p>b</p>');
   isMissing = false;
+  const there = host.page.waitForResponse(/mindset-answer-/);
   await host.send('again');
+  await (await there).finished();
+  await host.run(() => new Promise((done) => setTimeout(done, 50)));
   await host.send('and again');
   assert.equal(await tree(host), '<p><em>a</em></p><p>b</p>');
 });

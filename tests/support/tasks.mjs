@@ -1,6 +1,6 @@
 // How long the tasks of a page take, in processor time: a busy machine makes none longer.
 
-const CATEGORIES = ['devtools.timeline', 'disabled-by-default-devtools.timeline', '__metadata'];
+const CATEGORIES = ['disabled-by-default-devtools.timeline', '__metadata'];
 
 /** The longest task of the page's main threads while `work` goes on, in milliseconds. */
 export async function longest(page, work) {

@@ -37,12 +37,14 @@ S/ value:s
     };
 }
 
-/// Events, those that come most often first.
+/// Events, those that come most often first, and what is looked up for each of them.
 pub(super) const EVENTS: &str = concat!(
     "\
 E/TEXT_MESSAGE_CONTENT t. messageId:s delta:s
 E/REASONING_MESSAGE_CONTENT r. messageId:s delta:s
 E/TOOL_CALL_ARGS c. toolCallId:s delta:s
+B/ timestamp?n metadata?o
+B/attributable subagentRunId?s
 E/TEXT_MESSAGE_START t+ messageId:s role?r name?s
 E/TEXT_MESSAGE_END t- messageId:s
 E/TEXT_MESSAGE_CHUNK t~ messageId?s role?r delta?s name?s
@@ -72,8 +74,6 @@ E/SUBAGENT_STARTED a+ subagentRunId:s name:s description?s parentSubagentRunId?s
      parentMessageId?s
 E/SUBAGENT_FINISHED a- subagentRunId:s result?v outcome?v
 E/SUBAGENT_ERROR a- subagentRunId:s message:s code?s
-B/ timestamp?n metadata?o
-B/attributable subagentRunId?s
 O/success pendingToolCallIds*s
 O/interrupt interrupts+I
 O/cancelled

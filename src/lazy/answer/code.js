@@ -168,6 +168,9 @@ export class CodeBlocks {
     this.#waiting.delete(block);
     for (const group of block.groups) {
       this.#seen.unobserve(group.element);
+      // What was seen of it is told after this.
+      this.#groups.delete(group.element);
+      group.isSeen = false;
       this.#fade(group);
     }
   }

@@ -8,6 +8,14 @@ const HEADINGS = { above: 2, deepest: 6 };
 const SAFE = new Set(['http:', 'https:', 'mailto:']);
 const ALIGN = { n: '', l: 'left', c: 'center', r: 'right' };
 
+/**
+ * After so many blocks the next ones stand in a box of their own, which the browser skips when
+ * nobody sees it: a long answer costs no more than what is in view.
+ */
+const MANY = 32;
+/** Blocks that a box does not end with: what follows them has a margin of another size. */
+const BINDING = 'h3, h4, h5, h6, hr';
+
 /** Nodes that are just an element, by their letters. */
 const PLAIN = {
   P: 'p|dir=auto',
@@ -35,8 +43,7 @@ class Open {
   write(text, last) {
     if (last) last.appendData(text);
     else {
-      last = new Text(text);
-      this.element.append(last);
+      last = this.element.appendChild(new Text(text));
       this.kids.push(last);
     }
     return last;
@@ -58,10 +65,16 @@ export class Drawing {
   #heading = HEADINGS.above;
   #steps;
   #at;
+  /** The message's own element, where new blocks go in it, and how many stand before those there. */
+  #body;
+  #place;
+  #before = 0;
 
+  /** New blocks are made outside the document and go in together. */
   constructor(parts, element) {
     this.#parts = parts;
-    this.#stack = [new Open(element)];
+    this.#body = this.#place = element;
+    this.#stack = [new Open(document.createDocumentFragment())];
   }
 
   /** Does what a program says. */
@@ -77,6 +90,21 @@ export class Drawing {
         this.#step(step[0], step.slice(1));
       }
     }
+    this.#put();
+  }
+
+  #put() {
+    this.#place.append(this.#stack[0].element);
+  }
+
+  /** The place of the next block. */
+  #makeRoom() {
+    const { kids } = this.#stack[0];
+    if (kids.length - this.#before < MANY || kids.at(-1).matches(BINDING)) return;
+    kids.at(-1).classList.add('end');
+    this.#put();
+    this.#place = this.#parts.kit.add(this.#body, 'div|class=stretch');
+    this.#before = kids.length;
   }
 
   get #top() {
@@ -109,6 +137,7 @@ export class Drawing {
   #open(letter, value) {
     const above = this.#top;
     const { add } = this.#parts.kit;
+    if (!this.#stack[1]) this.#makeRoom();
     const open = PLAIN[letter] ? new Open(add(above.element, PLAIN[letter])) : this[letter](above, value, add);
     above.kids.push(open.root);
     this.#stack.push(open);
