@@ -101,6 +101,10 @@ impl Driver {
                         driver.ask(value.dyn_into().ok(), Ask::Uploads);
                         true
                     }
+                    "begin" | "anew" => {
+                        driver.greet(name == "begin");
+                        true
+                    }
                     "owner" => driver.feed(Input::Owner { gone: value.is_truthy() }),
                     "online" => driver.feed(Input::Online(value.is_truthy())),
                     "wake" => driver.feed(Input::Wake),
@@ -219,6 +223,16 @@ impl Driver {
         }
     }
 
+    /// A new conversation may begin by itself. The page's question is asked in the first one.
+    fn greet(self: &Rc<Driver>, first: bool) {
+        let own = self.host.element().and_then(|element| convert::text(element, "initialQuestion"));
+        let question = own.or_else(|| self.host.init()?.initial_question.clone());
+        let question = question.filter(|text| !text.trim().is_empty());
+        if first || question.is_none() {
+            self.ask(None, Ask::Greet { question });
+        }
+    }
+
     fn tick(self: &Rc<Driver>) -> bool {
         if self.timer.fired(now()) {
             self.feed(Input::Wake);
@@ -332,6 +346,9 @@ impl Driver {
             Output::FindOwner(client_id) => owner::find(&client_id, self.tell()),
             Output::StoreConversation(id) => {
                 self.place.borrow().keep_conversation(id.as_deref());
+                if id.is_none() && self.ready.get() {
+                    later::prepare(self.tell(), "anew");
+                }
                 self.stored.replace(id);
                 self.draft_moved();
             }
@@ -358,7 +375,7 @@ impl Driver {
         self.place.borrow().forget_draft(self.stored.borrow().as_deref());
     }
 
-    fn hear(&self, event: &DomEvent) {
+    fn hear(self: &Rc<Driver>, event: &DomEvent) {
         if let DomEvent::Runtime(RuntimeEvent::Complete { .. } | RuntimeEvent::RunError(_)) = event {
             // Whoever hears of the whole answer finds it drawn.
             self.view.flush();
@@ -366,7 +383,7 @@ impl Driver {
         match event {
             DomEvent::Idle { .. } => {
                 self.ready.set(true);
-                later::prepare();
+                later::prepare(self.tell(), "begin");
             }
             DomEvent::Conversation { detail } => {
                 let place = self.place.borrow();

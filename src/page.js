@@ -98,6 +98,7 @@ export function readInit(config, defaultServer, name = 'init') {
     trusted: trusted.join('\n'),
     timing,
     isSession: Boolean(getSession),
+    initialQuestion: text('initialQuestion'),
     theme: option('theme', "'light', 'dark' or 'auto'", (value) => /^(light|dark|auto)$/.test(value)),
     locale: option('locale', "a language tag such as 'de' or 'pt-BR'", isTag),
     strings: option('strings', 'an object of texts by their keys', areWords),

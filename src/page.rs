@@ -55,6 +55,8 @@ pub(crate) struct Init {
     pub(crate) extended_awareness: bool,
     /// `getSession`, which may name the agent, and not `fetchAuthentication`.
     pub(crate) is_session: bool,
+    /// `initialQuestion`.
+    pub(crate) initial_question: Option<String>,
     /// Origins that may see the page's credentials, one a line.
     trusted: String,
     /// How the page hands out tokens; `undefined` if it does not.
@@ -151,6 +153,7 @@ impl Init {
             timing,
             extended_awareness: is("extended"),
             is_session: is("isSession"),
+            initial_question: convert::text(given, "initialQuestion"),
             trusted: text("trusted"),
             ask: convert::member(given, "ask"),
             on_error: convert::member(given, "onError"),

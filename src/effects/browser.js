@@ -12,9 +12,9 @@ export function setLater(given) {
   later = given;
 }
 
-/** The page has come to rest. */
-export function prepare() {
-  if (!later.isThere) setTimeout(() => later.load());
+/** The page has come to rest: `tell` hears `name` when its listeners ran and the module is whole. */
+export function prepare(tell, name) {
+  setTimeout(() => later.load().then(() => tell(name)));
 }
 
 /** What is told goes on when the module is whole, unless its first part can hear it. */

@@ -9,8 +9,8 @@ extern "C" {
     #[wasm_bindgen(js_name = setLater)]
     pub(crate) fn set(later: &JsValue);
 
-    /// Has the later part loaded.
-    pub(crate) fn prepare();
+    /// Has the later part loaded, and `tell` hear `name` in a task after it.
+    pub(crate) fn prepare(tell: &JsValue, name: &str);
 
     /// The function as others may call it at any time.
     pub(crate) fn gate(tell: &JsValue) -> JsValue;

@@ -21,6 +21,7 @@ const PROPERTIES = {
   locale: 'locale',
   disabled: 'disabled',
   forgetDrafts: 'forget-drafts',
+  initialQuestion: 'initial-question',
   imageOrigins: 'image-origins',
   layout: 'layout',
   open: 'open',

@@ -61,6 +61,8 @@ export interface InitConfig {
   getSession?: () => SessionAnswer | Promise<SessionAnswer>;
   /** Raises the limit of situational awareness from 10,000 to 20,000 characters. */
   extendedSituationalAwareness?: boolean;
+  /** Sent for the person in a new conversation, after the first idle. */
+  initialQuestion?: string;
   /** The language of panels without the attribute, a tag such as `'de'`. Default: the browser's. */
   locale?: string;
   /** Words of the page's own by the keys of the panel's texts; `{ one, other }` where they go by a number. */
@@ -371,6 +373,8 @@ export interface ChatOptions {
   approvals?: 'ask';
   /** Raises the limit of situational awareness from 10,000 to 20,000 characters. */
   extendedSituationalAwareness?: boolean;
+  /** Sent for the person in a new conversation, after the first idle. */
+  initialQuestion?: string;
   timing?: Timing;
 }
 
@@ -461,6 +465,8 @@ export interface MindsetAgentElement extends HTMLElement, Session {
   headless: boolean;
   /** `heading`: the text on top of the panel. */
   heading: string | null;
+  /** `initial-question`: sent for the person in a new conversation, after the first idle. */
+  initialQuestion: string | null;
   /** `image-origins`: origins from which pictures in answers may be loaded, parted by spaces or commas. */
   imageOrigins: string | null;
   /** `placeholder`: the hint in the empty text box. */

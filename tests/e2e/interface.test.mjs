@@ -125,6 +125,7 @@ const ROWS = {
   'POST /v1/anonymous': (of) => ({
     path: '/v1/anonymous', body: { appUid: 'shop', agentUid: 'quick', anonymousKey: of.conversation },
   }),
+  'GET /v1/agents/{agentUid}': (of) => [{ path: `/v1/agents/quick::${of.session}` }, { path: '/v1/agents/quick' }],
   'POST /v1/agents/{agentUid}/runs': (of) => [
     { path: `/v1/agents/quick::${of.session}/runs`, body: run('t', 'r') },
     { path: '/v1/agents/quick/runs', body: run(of.conversation, of.run) },

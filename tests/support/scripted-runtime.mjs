@@ -77,6 +77,8 @@ export class ScriptedRuntime {
     this.uploads = [];
     /** What files the agent takes. */
     this.onUploadTerms = () => ({ enabled: true, types: ['image/png', 'application/pdf'], maxBytes: 20971520, maxFiles: 10 });
+    /** How conversations of the agent begin. */
+    this.onAgent = () => ({ starters: [] });
     /** Answers an upload, or nothing for the usual answer. */
     this.onUpload = undefined;
     this.pages = new Map();
@@ -169,6 +171,7 @@ export class ScriptedRuntime {
     if (pathname.startsWith('/ag-ui/')) return this.foreign(request, body, response);
     if (pathname === '/v1/anonymous') return this.signIn(body, response);
     if (/^\/v1\/agents\/[^/]+\/runs$/.test(pathname)) return this.run(request, body, response);
+    if (/^\/v1\/agents\/[^/]+$/.test(pathname)) return send(response, 200, 'application/json', JSON.stringify(this.onAgent()), ANY_ORIGIN);
     const update = /^\/v1\/runs\/([^/]+)\/passthrough-params$/.exec(pathname);
     if (update) {
       this.updates.push([decodeURIComponent(update[1]), body]);

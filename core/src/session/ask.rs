@@ -33,6 +33,12 @@ pub enum Ask {
     /// Whether people may attach files, and how they are sent: `{ enabled, types, maxBytes,
     /// maxFiles, url, authorization? }`, the last two for one form with the field `file`.
     Uploads,
+    /// Have a new conversation begin by itself, with this message of the person's or else as the
+    /// agent is configured. One in which something was sent stays as it is.
+    Greet {
+        /// The message.
+        question: Option<String>,
+    },
     /// Show older messages of this conversation: `true` if there are more still.
     Earlier,
 }

@@ -70,7 +70,7 @@ impl Session {
         match ask {
             Ask::New | Ask::Switch { .. } => true,
             Ask::Delete { id } => self.is_open(id),
-            Ask::List | Ask::Rename { .. } | Ask::Earlier | Ask::Uploads => false,
+            Ask::List | Ask::Rename { .. } | Ask::Earlier | Ask::Uploads | Ask::Greet { .. } => false,
         }
     }
 
@@ -87,6 +87,7 @@ impl Session {
                 Some(Value::Null)
             }
             Ask::Switch { id } if self.is_open(id) => Some(Value::Null),
+            Ask::Greet { question } if self.greet(id, question.as_deref(), now) => Some(Value::Null),
             Ask::Earlier if self.transcript.before.is_none() => Some(Value::Bool(false)),
             _ => None,
         };
@@ -116,6 +117,9 @@ impl Session {
             }
             Ask::Uploads => Request::api(&self.config, FetchPurpose::Ask, "GET", &["uploads"])
                 .with_query("agentUid", &self.config.agent_uid),
+            Ask::Greet { .. } => {
+                Request::api(&self.config, FetchPurpose::Ask, "GET", &["agents", &self.config.agent_uid])
+            }
             Ask::Rename { id, title } => {
                 api("PATCH", id).with_body(&crate::object! { "title": title.as_str() })
             }
@@ -180,6 +184,7 @@ impl Session {
             }
             Ask::Earlier => return self.show_earlier(body).map(Value::Bool).ok_or_else(no_answer),
             Ask::Uploads => return self.upload_terms(body).ok_or_else(no_answer),
+            Ask::Greet { .. } => self.greeted(asked.id, body, now),
             Ask::Rename { .. } | Ask::New => {}
         }
         Ok(Value::Null)
@@ -209,7 +214,7 @@ impl Session {
 fn check(ask: &Ask, protocol: Protocol) -> Result<(), ErrorInfo> {
     let invalid = |message: &str| Err(ErrorInfo::new(ErrorCode::InvalidRequest, message));
     let (id, title) = match ask {
-        Ask::New => return Ok(()),
+        Ask::New | Ask::Greet { .. } => return Ok(()),
         _ if protocol == Protocol::AgUi => {
             return invalid(
                 "With `protocol: 'ag-ui'` the server keeps no conversations. Only a new one can be begun.",

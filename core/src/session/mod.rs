@@ -21,6 +21,7 @@ mod exchange;
 mod export;
 mod fault;
 mod feedback;
+mod greet;
 mod input;
 mod inquiry;
 mod link;

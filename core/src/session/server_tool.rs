@@ -148,15 +148,9 @@ impl Session {
         self.transcript.lines.iter().find(|line| line.id == id).map(|line| line.label.clone())
     }
 
-    /// What to say next. An offer is sent as it is read, so a long one is cut.
+    /// What to say next.
     fn suggested(&mut self, value: &Value) {
-        let mut items = Vec::new();
-        for item in value.get("items").and_then(Value::as_array).unwrap_or_default() {
-            let text: String = item.as_str().unwrap_or("").trim().chars().take(SUGGESTION).collect();
-            if !text.is_empty() && !items.contains(&text) && items.len() < SUGGESTIONS {
-                items.push(text);
-            }
-        }
+        let items = offers(value.get("items"));
         self.suggest(items.clone());
         self.out.runtime(RuntimeEvent::Suggestions { items });
     }
@@ -177,6 +171,18 @@ impl Session {
         self.out.patch(Patch::SetCitations { id: id.clone(), items: items.clone() });
         self.out.runtime(RuntimeEvent::Citations { message_id: id, items });
     }
+}
+
+/// Messages that are offered. One is sent as it is read, so a long one is cut.
+pub(super) fn offers(list: Option<&Value>) -> Vec<String> {
+    let mut items = Vec::new();
+    for item in list.and_then(Value::as_array).unwrap_or_default() {
+        let text: String = item.as_str().unwrap_or("").trim().chars().take(SUGGESTION).collect();
+        if !text.is_empty() && !items.contains(&text) && items.len() < SUGGESTIONS {
+            items.push(text);
+        }
+    }
+    items
 }
 
 fn source(value: &Value) -> ToolSource {

@@ -6,6 +6,7 @@
 mod bounds;
 mod contexts;
 mod env;
+mod greeting;
 mod log;
 mod mcp;
 mod network;
@@ -193,6 +194,10 @@ pub struct Agent {
     pub mcp_servers: Vec<String>,
     /// Whether people may attach files.
     pub uploads: bool,
+    /// The hidden message with which it begins every conversation in the chat.
+    pub icebreaker: Option<String>,
+    /// Messages that a chat offers while nothing was said in it.
+    pub starters: Vec<String>,
     /// Limits of a turn.
     pub bounds: Bounds,
 }

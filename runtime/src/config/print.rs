@@ -129,6 +129,12 @@ fn agent(a: &Agent) -> Table {
         t.insert("mcp_servers".into(), texts(a.mcp_servers.iter().cloned()));
     }
     t.insert("uploads".into(), Value::Boolean(a.uploads));
+    if let Some(icebreaker) = &a.icebreaker {
+        put(&mut t, "icebreaker", icebreaker.as_str());
+    }
+    if !a.starters.is_empty() {
+        t.insert("starters".into(), texts(a.starters.iter().cloned()));
+    }
     t.insert("bounds".into(), Value::Table(super::bounds::print(&a.bounds)));
     t
 }

@@ -276,6 +276,8 @@ impl<'a> Reader<'a> {
                 "contexts",
                 "mcp_servers",
                 "uploads",
+                "icebreaker",
+                "starters",
                 "bounds",
             ],
         );
@@ -294,6 +296,8 @@ impl<'a> Reader<'a> {
             contexts: self.agent_contexts(node, contexts),
             mcp_servers: self.agent_mcp_servers(node, servers),
             uploads: self.boolean(node, "uploads").unwrap_or(false),
+            icebreaker: self.icebreaker(node),
+            starters: self.starters(node),
             uid,
             model,
             bounds,

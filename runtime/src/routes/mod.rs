@@ -1,5 +1,6 @@
 //! The HTTP interface: one file per resource.
 
+mod agents;
 mod agentsessions;
 mod anonymous;
 mod asked;

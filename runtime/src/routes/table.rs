@@ -4,7 +4,7 @@
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::{
-    agentsessions, anonymous, conversations, dev, feedback, runs, sdkusers, signout, threads, uploads,
+    agents, agentsessions, anonymous, conversations, dev, feedback, runs, sdkusers, signout, threads, uploads,
 };
 use crate::app::App;
 
@@ -35,6 +35,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("POST", "/api/v1/appuid/{appUid}/threads", || post(threads::create)),
     route("POST", "/v1/anonymous", || post(anonymous::create)),
     route("POST", "/v1/signout", || post(signout::create)),
+    route("GET", "/v1/agents/{agentUid}", || get(agents::read)),
     route("POST", "/v1/agents/{agentUid}/runs", || post(runs::create)),
     route("GET", "/v1/runs/{runId}/events", || get(runs::events)),
     route("POST", "/v1/runs/{runId}/cancel", || post(runs::cancel)),

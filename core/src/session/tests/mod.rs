@@ -6,6 +6,7 @@ mod conversations;
 mod credentials;
 mod errors;
 mod files;
+mod greet;
 mod hostile;
 mod resume;
 mod retry;
