@@ -138,4 +138,6 @@ export default {
   'notice-history': 'Die früheren Nachrichten konnten nicht geladen werden.',
   'notice-another-tab': 'Die Unterhaltung geht in einem anderen Tab weiter. Warten Sie, bis sie dort fertig ist.',
   'notice-confirmation': 'Der Assistent hat um eine Bestätigung gebeten, die hier nicht angezeigt werden kann.',
+  'notice-stays-done': 'Was getan ist, bleibt getan, auch wenn die Nachricht geändert wird.',
+  'notice-feedback': 'Ihre Bewertung konnte nicht gespeichert werden. Versuchen Sie es noch einmal.',
 };

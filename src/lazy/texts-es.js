@@ -138,4 +138,6 @@ export default {
   'notice-history': 'No se han podido cargar los mensajes anteriores.',
   'notice-another-tab': 'La conversación continúa en otra pestaña. Espere a que termine allí.',
   'notice-confirmation': 'El asistente ha pedido una confirmación que no se puede mostrar aquí.',
+  'notice-stays-done': 'Lo que ya se hizo queda hecho, aunque se cambie el mensaje.',
+  'notice-feedback': 'No se pudo guardar su valoración. Inténtelo de nuevo.',
 };

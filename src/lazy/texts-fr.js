@@ -138,4 +138,6 @@ export default {
   'notice-history': 'Les messages précédents n’ont pas pu être chargés.',
   'notice-another-tab': 'La conversation se poursuit dans un autre onglet. Attendez qu’elle y soit terminée.',
   'notice-confirmation': 'L’assistant a demandé une confirmation qui ne peut pas être affichée ici.',
+  'notice-stays-done': 'Ce qui a été fait reste fait, même si le message est modifié.',
+  'notice-feedback': 'Votre avis n’a pas pu être enregistré. Réessayez.',
 };

@@ -138,4 +138,6 @@ export default {
   'notice-history': 'Impossibile caricare i messaggi precedenti.',
   'notice-another-tab': 'La conversazione continua in un’altra scheda. Attendere che termini lì.',
   'notice-confirmation': 'L’assistente ha chiesto una conferma che non può essere mostrata qui.',
+  'notice-stays-done': 'Ciò che è stato fatto resta fatto, anche se il messaggio cambia.',
+  'notice-feedback': 'Non è stato possibile salvare la valutazione. Riprova.',
 };

@@ -138,4 +138,6 @@ export default {
   'notice-history': '以前のメッセージを読み込めませんでした。',
   'notice-another-tab': 'この会話は別のタブで続いています。そちらが終わるまでお待ちください。',
   'notice-confirmation': 'アシスタントが確認を求めましたが、ここには表示できません。',
+  'notice-stays-done': 'メッセージを変更しても、すでに実行されたことは取り消されません。',
+  'notice-feedback': 'フィードバックを保存できませんでした。もう一度お試しください。',
 };

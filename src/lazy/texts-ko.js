@@ -138,4 +138,6 @@ export default {
   'notice-history': '이전 메시지를 불러오지 못했습니다.',
   'notice-another-tab': '다른 탭에서 대화가 진행 중입니다. 그 탭에서 끝날 때까지 기다려 주세요.',
   'notice-confirmation': '어시스턴트가 확인을 요청했지만 여기에 표시할 수 없습니다.',
+  'notice-stays-done': '메시지를 변경해도 이미 실행된 작업은 취소되지 않습니다.',
+  'notice-feedback': '피드백을 저장하지 못했습니다. 다시 시도해 주세요.',
 };

@@ -138,4 +138,6 @@ export default {
   'notice-history': 'De eerdere berichten konden niet worden geladen.',
   'notice-another-tab': 'Het gesprek gaat verder in een ander tabblad. Wacht tot het daar klaar is.',
   'notice-confirmation': 'De assistent vroeg om een bevestiging die hier niet kan worden getoond.',
+  'notice-stays-done': 'Wat gedaan is, blijft gedaan, ook als het bericht verandert.',
+  'notice-feedback': 'Uw beoordeling kon niet worden opgeslagen. Probeer het opnieuw.',
 };

@@ -138,4 +138,6 @@ export default {
   'notice-history': 'Nie udało się wczytać wcześniejszych wiadomości.',
   'notice-another-tab': 'Rozmowa toczy się w innej karcie. Poczekaj, aż się tam zakończy.',
   'notice-confirmation': 'Asystent poprosił o potwierdzenie, którego nie można tu wyświetlić.',
+  'notice-stays-done': 'To, co już zrobiono, pozostaje zrobione, nawet po zmianie wiadomości.',
+  'notice-feedback': 'Nie udało się zapisać oceny. Spróbuj ponownie.',
 };

@@ -138,4 +138,6 @@ export default {
   'notice-history': 'Não foi possível carregar as mensagens anteriores.',
   'notice-another-tab': 'A conversa continua em outra aba. Aguarde até que ela termine lá.',
   'notice-confirmation': 'O assistente pediu uma confirmação que não pode ser mostrada aqui.',
+  'notice-stays-done': 'O que já foi feito continua feito, mesmo que a mensagem mude.',
+  'notice-feedback': 'Não foi possível salvar sua avaliação. Tente novamente.',
 };

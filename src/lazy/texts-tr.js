@@ -138,4 +138,6 @@ export default {
   'notice-history': 'Önceki mesajlar yüklenemedi.',
   'notice-another-tab': 'Sohbet başka bir sekmede devam ediyor. Orada bitene kadar bekleyin.',
   'notice-confirmation': 'Asistan, burada gösterilemeyen bir onay istedi.',
+  'notice-stays-done': 'Mesaj değişse de yapılmış olanlar geçerli kalır.',
+  'notice-feedback': 'Değerlendirmeniz kaydedilemedi. Tekrar deneyin.',
 };

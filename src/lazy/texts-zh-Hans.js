@@ -138,4 +138,6 @@ export default {
   'notice-history': '无法加载之前的消息。',
   'notice-another-tab': '对话正在另一个标签页中进行。请等待那边完成。',
   'notice-confirmation': '助手请求您确认，但此处无法显示该确认请求。',
+  'notice-stays-done': '即使修改消息，已经完成的操作也不会撤销。',
+  'notice-feedback': '无法保存您的反馈。请重试。',
 };

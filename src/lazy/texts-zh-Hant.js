@@ -138,4 +138,6 @@ export default {
   'notice-history': '無法載入先前的訊息。',
   'notice-another-tab': '對話正在另一個分頁中進行。請等待該分頁完成。',
   'notice-confirmation': '助理要求您確認，但此處無法顯示該確認要求。',
+  'notice-stays-done': '即使修改訊息，已完成的操作也不會復原。',
+  'notice-feedback': '無法儲存您的意見回饋。請再試一次。',
 };
