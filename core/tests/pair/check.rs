@@ -184,26 +184,6 @@ impl Panel {
                 };
                 self.rows.splice(0..0, messages.into_iter().map(row));
             }
-            Patch::AppendText { id, text: more } => {
-                let Row::Message { text, .. } = self.message(&id) else { return };
-                text.push_str(&more);
-            }
-            Patch::EndMessage { .. } => {}
-            Patch::SetStatus { id, status: new } => {
-                let Row::Message { status, .. } = self.message(&id) else { return };
-                *status = new;
-            }
-            Patch::SetCitations { id, items: new } => {
-                let Row::Message { items, .. } = self.message(&id) else { return };
-                *items = new;
-            }
-            Patch::SetWidget { id, widget: new } => {
-                let Row::Message { widget, .. } = self.message(&id) else { return };
-                *widget = Some(new);
-            }
-            Patch::SetFiles { id, .. } => {
-                self.message(&id);
-            }
             Patch::RemoveMessage { id: gone } => {
                 self.rows.retain(|row| !matches!(row, Row::Message { id, .. } if *id == gone));
             }
@@ -227,6 +207,33 @@ impl Panel {
             Patch::SetActivity(activity) => self.activity = Some(activity),
             Patch::SetNotice(notice) => self.notice = notice,
             Patch::SetDisclosure(text) => self.disclosure = text,
+            other => self.apply_message(other),
+        }
+    }
+
+    /// What becomes of a message that is there.
+    fn apply_message(&mut self, patch: Patch) {
+        match patch {
+            Patch::AppendText { id, text: more } => {
+                let Row::Message { text, .. } = self.message(&id) else { return };
+                text.push_str(&more);
+            }
+            Patch::EndMessage { .. } => {}
+            Patch::SetStatus { id, status: new } => {
+                let Row::Message { status, .. } = self.message(&id) else { return };
+                *status = new;
+            }
+            Patch::SetCitations { id, items: new } => {
+                let Row::Message { items, .. } = self.message(&id) else { return };
+                *items = new;
+            }
+            Patch::SetWidget { id, widget: new } => {
+                let Row::Message { widget, .. } = self.message(&id) else { return };
+                *widget = Some(new);
+            }
+            Patch::SetFiles { id, .. } => {
+                self.message(&id);
+            }
             other => self.apply_tools(other),
         }
     }
