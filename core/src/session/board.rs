@@ -47,7 +47,9 @@ impl Session {
             for line in self.transcript.lines.iter().filter(|line| line.behind == at) {
                 let (id, label) = (line.id.clone(), line.label.clone());
                 patches.push(Patch::AddTool { id, state: line.state, label });
-                patches.push(line.description());
+                if !line.name.is_empty() {
+                    patches.push(line.description());
+                }
             }
             let Some(row) = rows.get(at) else { break };
             let id = || row.id.clone();
