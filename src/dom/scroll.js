@@ -31,6 +31,8 @@ export class Follow {
   /** Position and way to the end as they were seen last. */
   #top = 0;
   #room = 0;
+  /** Its size as it was seen last. */
+  #size = '';
   /** What stands at the upper edge for a reader who scrolled up, and its distance from there. */
   #place;
   /** A message that stood there before everything was drawn anew. */
@@ -147,9 +149,12 @@ export class Follow {
   scrolled() {
     const { top, way } = this.#read();
     if (way === undefined) return;
-    const [before, room] = [this.#top, this.#room];
+    const [before, room, size] = [this.#top, this.#room, this.#size];
     this.#top = top;
     this.#room = top + way;
+    this.#size = `${this.#scroller.clientWidth} ${this.#scroller.clientHeight}`;
+    // The view got another size and took its position along: that is nobody's scrolling.
+    if (this.#size !== size && this.#follows) return;
     // Told late, of a position that is known: the layout may be another one by now.
     if (top === before) return;
     if (top < before) {

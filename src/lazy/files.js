@@ -17,7 +17,7 @@ export default function files(kit) {
       for (const file of files) {
         const item = add(list, 'li|class=file');
         add(item, 'span|class=file-name|dir=auto', file.name);
-        add(item, 'span|class=file-size', size(file.size));
+        add(item, 'span|class=file-size', size(kit.locale, file.size));
       }
     },
     async attach(composer, frame) {

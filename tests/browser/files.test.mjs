@@ -79,6 +79,7 @@ test('what does not fit is said before anything is sent', async () => {
   for (const [files, says] of [
     [[file('a.exe', 'application/x-msdownload')], 'a.exe cannot be attached. Choose one of these: PNG, PDF.'],
     [[file('big.png', 'image/png', Buffer.alloc(2000))], 'big.png has 2 kB, the limit is 1 kB.'],
+    [[file('more.png', 'image/png', Buffer.alloc(1001))], 'more.png has 1,001 bytes, the limit is 1,000 bytes.'],
     [[file('no.png', 'image/png', Buffer.alloc(0))], 'no.png is empty.'],
   ]) {
     await picker(host).setInputFiles(files);
@@ -88,6 +89,24 @@ test('what does not fit is said before anything is sent', async () => {
   assert.deepEqual(s.runtime.uploads, []);
   await picker(host).setInputFiles([file('1.png'), file('2.png'), file('3.png')]);
   await settled(host, 2);
+});
+
+test('what is said of a file that is refused stays when others arrive', async () => {
+  const host = await ready();
+  await button(host).waitFor();
+  await picker(host).setInputFiles([file('a.exe', 'application/x-msdownload'), file('a.png')]);
+  await settled(host, 1);
+  const says = 'a.exe cannot be attached. Choose one of these: PNG, PDF. a.png is attached.';
+  await until(async () => await status(host).textContent() === says, says);
+  await picker(host).setInputFiles([file('b.png')]);
+  await until(async () => await status(host).textContent() === 'b.png is attached.', 'the refusal to be past');
+});
+
+test('sizes are written in the language of the panel', async () => {
+  const host = await ready('uploads locale="de"');
+  await host.panel.host.getByRole('button', { name: 'Dateien anhängen' }).waitFor();
+  await picker(host).setInputFiles([file('a.png', 'image/png', Buffer.alloc(1_500_000))]);
+  await until(async () => /1,5\sMB/.test(await chips(host).textContent()), 'a comma');
 });
 
 test('an upload that fails is tried again, or taken away; unsent files stop the message', async () => {

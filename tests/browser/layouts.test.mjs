@@ -173,6 +173,16 @@ test('its corner, its size and its layer are properties; right-to-left pages hav
   assert.equal((await box('[part~="launcher"]')).left, 20);
 });
 
+test('whatever its language, the panel stands on the side of its launcher', async () => {
+  for (const [page, locale, direction, side] of [['ltr', 'ar', 'rtl', 'right'], ['rtl', 'en', 'ltr', 'left']]) {
+    const { host, box } = await ready(`layout="bubble" open locale="${locale}"`, { head: `<style>html { direction: ${page} }</style>` });
+    const inner = (part) => host.run((part) => getComputedStyle(document.getElementById('agent').shadowRoot.querySelector(part)).direction, part);
+    await until(async () => (await inner('.header')) === direction, `${locale} from its side`);
+    assert.equal(await inner('[part~="composer"]'), direction);
+    assert.equal((await box('.panel'))[side], (await box('[part~="launcher"]'))[side], `${locale} on a page that is ${page}`);
+  }
+});
+
 test('the docked panel is as high as the page', async () => {
   const { box } = await ready('layout="panel" open');
   await until(async () => (await box('.panel')).right === 1000, 'it slid in');
@@ -200,6 +210,27 @@ test('the layout changes while the page runs, and nothing is lost', async () => 
   assert.equal(await host.panel.host.getByRole('button', { name: 'Close' }).isVisible(), false);
   await host.panel.reads('hello', 'You said: hello.');
   assert.equal(await host.run(() => document.documentElement.style.overflow), '');
+});
+
+test('the end of the transcript stays in view from a window to a phone and back', async () => {
+  const { host } = await ready('layout="bubble" open');
+  s.runtime.onRun = (run) => run.start().say(`${'Words that take more lines where there is less room. '.repeat(40)}\n\n${'line\n\n'.repeat(20)}`).finish();
+  await host.send('hello');
+  const { log } = host.panel;
+  const away = () => log.evaluate((e) => e.scrollHeight - e.clientHeight - e.scrollTop);
+  for (const [width, height] of [[1000, 720], [375, 667], [1000, 720]]) {
+    await host.page.setViewportSize({ width, height });
+    await until(async () => Math.abs(await away()) <= 2, `the end at ${width} x ${height}`);
+  }
+});
+
+test('the button that closes stays where it is when there is something to save', async () => {
+  const { host, close, box } = await ready('layout="bubble" open');
+  await close.waitFor();
+  const before = await box('.close');
+  await host.send('hello');
+  await host.panel.host.getByRole('button', { name: 'Save conversation' }).waitFor();
+  assert.deepEqual(await box('.close'), before);
 });
 
 for (const layout of ['bubble', 'panel']) {

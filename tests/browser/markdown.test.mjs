@@ -198,6 +198,52 @@ test('code has a label and a button that copies; its finished lines get colours'
   await until(() => host.run(() => [...CSS.highlights.values()].every(({ size }) => size === 0)), `${ranges} colours to go with the element`);
 });
 
+test('lists, tables and quotes have the direction of their text', async () => {
+  const host = await ready();
+  const words = (one, two) => `${one}\n\n1. ${one}\n2. ${two}\n\n- [x] ${one}\n\n| ${one} | ${two} |\n|---|---|\n| ${one} | 2 |\n\n> ${one}\n\n> - ${one}\n\n`;
+  await say(host, words('مرحبا', 'كتاب'));
+  await say(host, words('Hello', 'Book'));
+  await end(host);
+  const found = await host.run(() => [...window.answer().querySelectorAll('ol, ul, table, blockquote')].map((e) => [e.localName, getComputedStyle(e).direction]));
+  const blocks = ['ol', 'ul', 'table', 'blockquote', 'blockquote', 'ul'];
+  assert.deepEqual(found, ['rtl', 'ltr'].flatMap((direction) => blocks.map((name) => [name, direction])));
+  const ends = await host.run(() => {
+    const edges = (e) => (({ left, right }) => [left, right].map(Math.round))(e.getBoundingClientRect());
+    const [left, right] = edges(window.answer());
+    const [rtl, ltr] = [...window.answer().querySelectorAll('.table')].map(edges);
+    return [rtl[1] === right, rtl[0] > left, ltr[0] === left, ltr[1] < right];
+  });
+  assert.deepEqual(ends, [true, true, true, true], 'a table stands where its lines begin');
+});
+
+test('an item and a cell of another direction than the list and the table are read in their own', async () => {
+  const host = await ready();
+  await say(host, '1. واحد\n2. Hello!\n\n| واحد | Hello! |\n|---|---|\n| واحد | Hello! |\n');
+  await end(host);
+  const last = await host.run(() => [...window.answer().querySelectorAll('li:last-child > p, td:last-child')].map((e) => {
+    const text = [...e.childNodes].find(({ data }) => data?.includes('Hello'));
+    const at = (from) => {
+      const range = document.createRange();
+      range.setStart(text, from);
+      range.setEnd(text, from + 1);
+      return range.getBoundingClientRect().left;
+    };
+    return at(5) > at(0);
+  }));
+  assert.deepEqual(last, [true, true], 'the exclamation mark stands behind the word');
+});
+
+test('forced colours: code does not look like a selection', async () => {
+  const host = await ready({ context: { forcedColors: 'active' } });
+  await say(host, '```js\nconst a = "text"; // comment\n```\n');
+  await end(host);
+  await until(() => host.run(() => CSS.highlights.get('mindset-comment')?.size > 0), 'colours');
+  const box = host.panel.host.locator('[part~="code"]');
+  const drawn = await box.screenshot();
+  await host.run(() => CSS.highlights.clear());
+  assert.ok(drawn.equals(await box.screenshot()), 'it is drawn as without colours');
+});
+
 test('formulas are set as MathML, and one that is none stays as it is', async () => {
   const host = await s.ready({ head: `<script>${FIND}</script>` });
   s.runtime.onRun = (run) => run.start().say('So $a^2 + b^2$, bold $\\pmb{x}$ and $\\frac{$.\n\n$$\\href{javascript:a}{x} \\sum_{i=0}^n i$$').finish();

@@ -212,6 +212,19 @@ test('the composer grows and shrinks below a reader, and below the end', async (
   assert.equal(await top(log), place);
 });
 
+test('another size of the panel takes nobody from the end', async () => {
+  const { host, run, log } = await long({ head: '<style>mindset-agent { width: 100% }</style>' });
+  run.say(`${'A paragraph that takes more lines where there is less room. '.repeat(60)}\n\n`);
+  await more(host, run);
+  for (const size of [[360, 600], [1000, 900], [300, 400], [1000, 720]]) {
+    await host.page.setViewportSize({ width: size[0], height: size[1] });
+    await host.run((height) => { document.getElementById('agent').style.height = `${height}px`; }, size[1] - 80);
+    await rests(host, log);
+    assert.ok((await away(log)) <= 2, `the end stays in view at ${size}`);
+  }
+  run.finish();
+});
+
 const jump = (host) => host.panel.host.getByRole('button', { name: /New messages/ });
 
 test('the button says how many came, glides there, and goes; the focus is not lost', async () => {

@@ -18,8 +18,6 @@ const BINDING = 'h3, h4, h5, h6, hr';
 
 /** Nodes that are just an element, by their letters. */
 const PLAIN = {
-  P: 'p|dir=auto',
-  Q: 'blockquote|dir=auto',
   E: 'em',
   S: 'strong',
   K: 's',
@@ -143,17 +141,33 @@ export class Drawing {
     this.#stack.push(open);
   }
 
+  /**
+   * What has a direction of its own. The first block in another one has not: an element with
+   * `dir` does not count when the one around it looks for its direction.
+   */
+  #own(spec) {
+    return this.#stack.length > 1 && !this.#top.kids.length ? spec : `${spec}|dir=auto`;
+  }
+
+  P(above, _value, add) {
+    return new Open(add(above.element, this.#own('p')));
+  }
+
+  Q(above, _value, add) {
+    return new Open(add(above.element, this.#own('blockquote')));
+  }
+
   /** A heading: the levels of an answer say how big, those of the document leave out none. */
   H(above, value, add) {
     const { above: panel, deepest } = HEADINGS;
     const level = Math.min(Number(value) + panel, this.#heading + 1, deepest);
-    const open = new Open(add(above.element, `h${level}|dir=auto|class=h${value}`));
+    const open = new Open(add(above.element, this.#own(`h${level}|class=h${value}`)));
     open.close = () => (this.#heading = level);
     return open;
   }
 
   L(above, value, add) {
-    const list = add(above.element, `${value ? 'ol' : 'ul'}|class=list tight|dir=auto`);
+    const list = add(above.element, this.#own(`${value ? 'ol' : 'ul'}|class=list tight`));
     if (value && value !== '1') list.start = Number(value);
     return new Open(list);
   }
@@ -175,9 +189,9 @@ export class Drawing {
 
   T(above, value, add) {
     // It scrolls, so keys must reach it.
-    const box = add(above.element, 'div|part=table|class=table|role=group|tabindex=0');
+    const box = add(above.element, this.#own('div|part=table|class=table|role=group|tabindex=0'));
     this.#parts.kit.label(box, this.#parts.kit.text('table'));
-    const open = new Open(add(box, 'table|dir=auto'), box);
+    const open = new Open(add(box, 'table'), box);
     open.align = value;
     return open;
   }
@@ -185,7 +199,7 @@ export class Drawing {
   W(above, value, add) {
     const body = () => (above.body ??= add(above.element, 'tbody'));
     const open = new Open(add(value ? add(above.element, 'thead') : body(), 'tr'));
-    open.cell = value ? 'th|scope=col|dir=auto' : 'td|dir=auto';
+    open.cell = value ? 'th|scope=col' : 'td';
     open.align = above.align;
     return open;
   }

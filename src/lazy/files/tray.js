@@ -1,7 +1,7 @@
 // The files of the message that is being written.
 
 import { Upload } from './upload.js';
-import { kinds, size } from './words.js';
+import { beside, kinds, size } from './words.js';
 
 const CLIP = 'M8 12.5l6.2-6.2a2.5 2.5 0 0 1 3.5 3.5L10 17.5a4.2 4.2 0 0 1-6-6l7-7';
 const CROSS = 'M7 7l10 10M17 7 7 17';
@@ -16,6 +16,8 @@ export class Tray {
   #list;
   #status;
   #items = [];
+  /** What was said of files that were not taken: what is said of the others does not replace it. */
+  #refused = '';
 
   constructor(kit, terms, composer, frame) {
     this.#kit = kit;
@@ -68,13 +70,14 @@ export class Tray {
   clear() {
     for (const item of this.#items) item.element.remove();
     this.#items = [];
+    this.#refused = '';
     this.#changed();
     this.#say('');
   }
 
   /** Takes files, as far as they fit. */
   add(files) {
-    const { text } = this.#kit;
+    const { locale, text } = this.#kit;
     const { types, maxBytes, maxFiles } = this.#terms;
     const faults = [];
     for (const file of files) {
@@ -84,11 +87,12 @@ export class Tray {
         break;
       }
       if (!types.includes(file.type)) faults.push(text('fileType', { name, types: kinds(types) }));
-      else if (file.size > maxBytes) faults.push(text('fileTooLarge', { name, size: size(file.size), limit: size(maxBytes) }));
+      else if (file.size > maxBytes) faults.push(text('fileTooLarge', { name, ...beside(locale, file.size, maxBytes) }));
       else if (!file.size) faults.push(text('fileEmpty', { name }));
       else this.#begin(file);
     }
-    if (faults.length) this.#say(faults.join(' '), true);
+    this.#refused = faults.join(' ');
+    if (faults.length) this.#say(this.#refused, true);
   }
 
   #begin(file) {
@@ -98,7 +102,7 @@ export class Tray {
     const item = { element, file, upload: new Upload(file, () => this.#ask()) };
     const preview = add(element, 'canvas|class=attachment-preview|aria-hidden=true|hidden');
     add(element, 'span|class=file-name|dir=auto', name);
-    item.note = add(element, 'span|class=file-size', size(file.size));
+    item.note = add(element, 'span|class=file-size', size(this.#kit.locale, file.size));
     item.bar = add(element, 'progress|part=attachment__progress|max=1|value=0');
     label(item.bar, text('fileUploading', { name }));
     item.again = add(element, 'button|type=button|class=attachment-button|hidden', text('retry'));
@@ -121,11 +125,12 @@ export class Tray {
     again.hidden = true;
     bar.hidden = false;
     bar.value = 0;
-    note.textContent = size(file.size);
+    note.textContent = size(this.#kit.locale, file.size);
     this.#changed();
     try {
       item.sent = await item.upload.send((part) => (bar.value = part));
-      this.#say(text('fileAdded', { name: file.name }));
+      const added = text('fileAdded', { name: file.name });
+      this.#say(this.#refused ? `${this.#refused} ${added}` : added, Boolean(this.#refused));
     } catch (error) {
       item.failed = true;
       again.hidden = false;

@@ -15,7 +15,10 @@ export class Saving {
     const { add, icon, label, text } = (this.#kit = kit);
     this.#parts = parts;
     const header = parts.frame.querySelector('.header');
-    const box = add(header.querySelector('.tools') ?? header, 'div|class=saving');
+    const tools = header.querySelector('.tools') ?? header;
+    const box = add(tools, 'div|class=saving');
+    // The way out stays the last one, where it was before there was something to save.
+    tools.insertBefore(box, tools.querySelector('.close'));
     const button = (this.#button = add(
       box,
       'button|type=button|part=header__button header__button--save|class=round|aria-haspopup=menu|aria-expanded=false',
