@@ -15,13 +15,15 @@ export async function barePanel(s) {
   for (const path of MODULES) s.runtime.page(`/src/${path}`, readFileSync(SOURCE + path, 'utf8'), { 'content-type': 'text/javascript' });
   s.runtime.page('/bare.js', `
     import { Panel } from '/src/dom/panel.js';
+    // How the panel draws is between it and the module; the rest is what a person asked for.
+    const OWN = ['plain', 'draw'];
     window.told = [];
     window.refuses = [];
     const root = document.getElementById('agent').attachShadow({ mode: 'open' });
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(await (await fetch('/theme.css')).text());
     root.adoptedStyleSheets = [sheet];
-    window.panel = new Panel(root, (...words) => { told.push(words); return !refuses.includes(words[0]); });
+    window.panel = new Panel(root, (...words) => { if (!OWN.includes(words[0])) told.push(words); return !refuses.includes(words[0]); });
     document.getElementById('agent').style.height = '480px';
     panel.setTexts();
     panel.setActivity('idle');

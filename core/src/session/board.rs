@@ -29,9 +29,12 @@ pub(super) struct ToolLine {
 }
 
 impl ToolLine {
-    fn description(&self) -> Patch {
+    /// What is known of it; nothing of a call that ended before it began.
+    fn description(&self) -> Option<Patch> {
         let (id, name) = (self.id.clone(), self.name.clone());
-        Patch::DescribeTool { id, name, duration_ms: self.duration, details: self.details.clone() }
+        let is_known = !name.is_empty() || self.duration.is_some();
+        let (duration_ms, details) = (self.duration, self.details.clone());
+        is_known.then_some(Patch::DescribeTool { id, name, duration_ms, details })
     }
 }
 
@@ -47,9 +50,7 @@ impl Session {
             for line in self.transcript.lines.iter().filter(|line| line.behind == at) {
                 let (id, label) = (line.id.clone(), line.label.clone());
                 patches.push(Patch::AddTool { id, state: line.state, label });
-                if !line.name.is_empty() {
-                    patches.push(line.description());
-                }
+                patches.extend(line.description());
             }
             let Some(row) = rows.get(at) else { break };
             let id = || row.id.clone();
@@ -132,8 +133,9 @@ impl Session {
         let Some(line) = self.transcript.lines.iter_mut().find(|line| line.id == id) else { return };
         line.name = name.to_owned();
         line.details = details;
-        let description = line.description();
-        self.out.patch(description);
+        if let Some(description) = line.description() {
+            self.out.patch(description);
+        }
     }
 
     /// A call is over: how long it took, and what it changed or may have.
@@ -141,7 +143,8 @@ impl Session {
         let Some(line) = self.transcript.lines.iter_mut().find(|line| line.id == id) else { return };
         line.duration = duration;
         line.effect = effect.cloned();
-        let description = line.description();
-        self.out.patch(description);
+        if let Some(description) = line.description() {
+            self.out.patch(description);
+        }
     }
 }
