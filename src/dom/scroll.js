@@ -3,6 +3,8 @@
 
 /** Whoever comes so near to the first message wants older ones, in pixels. */
 const NEAR = 40;
+/** So long the browser takes to find which pages it can skip, in milliseconds. */
+const TURNING = 250;
 /** Rounding of scroll positions, in pixels. */
 const SLACK = 1.5;
 /** What ends a press of the mouse or a touch. */
@@ -29,6 +31,9 @@ export class Follow {
   /** The view stays at the end; whoever scrolls up, by however little, stays where they are. */
   #follows = true;
   /** Position and way to the end as they were seen last. */
+  /** Pages of the transcript, and when there came another. */
+  #pages = 0;
+  #turned = -Infinity;
   #top = 0;
   #room = 0;
   /** Its size as it was seen last. */
@@ -75,6 +80,9 @@ export class Follow {
 
   /** Something new is drawn at the end, with so many messages. */
   note(messages = 0) {
+    const pages = this.#list.childElementCount;
+    if (pages !== this.#pages && pages > 1) this.#turned = performance.now();
+    this.#pages = pages;
     this.#news = true;
     this.#count += messages;
   }
@@ -158,6 +166,8 @@ export class Follow {
     // Told late, of a position that is known: the layout may be another one by now.
     if (top === before) return;
     if (top < before) {
+      // A page that is not the last any more may be skipped, and counts by a guess: hands are told apart by what they do.
+      if (this.#follows && performance.now() - this.#turned < TURNING) return this.settle();
       // A transcript that gets shorter takes the view along: that is nobody's scrolling.
       if (way > SLACK || this.#room >= room) this.leave();
       if (top < NEAR && this.#mayAsk) {
