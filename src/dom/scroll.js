@@ -3,6 +3,8 @@
 
 /** Whoever comes so near to the first message wants older ones, in pixels. */
 const NEAR = 40;
+/** So many pages at the end are never skipped, as the style sheet says. */
+const NEAREST = 8;
 /** So long the browser takes to find which pages it can skip, in milliseconds. */
 const TURNING = 250;
 /** Rounding of scroll positions, in pixels. */
@@ -81,7 +83,7 @@ export class Follow {
   /** Something new is drawn at the end, with so many messages. */
   note(messages = 0) {
     const pages = this.#list.childElementCount;
-    if (pages !== this.#pages && pages > 1) this.#turned = performance.now();
+    if (pages !== this.#pages && pages > NEAREST) this.#turned = performance.now();
     this.#pages = pages;
     this.#news = true;
     this.#count += messages;

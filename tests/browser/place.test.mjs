@@ -94,7 +94,7 @@ test('a conversation that is drawn anew keeps the place of its reader, another o
   await frames(host);
   await settled(host);
   assert.deepEqual(await inView(host, id), [id, before]);
-  await host.run(() => panel.append('one-59', 'And more.'));
+  await host.run(() => panel.draw('one-59', 'And more.', true));
   await frames(host);
   assert.deepEqual(await inView(host, id), [id, before], 'still without following');
   await host.run(() => draw('two'));
