@@ -216,8 +216,7 @@ export class Calls {
 
   /** Sets a value now, or in its turn. What an attribute holds is refused by an event only. */
   set(call) {
-    const { later } = this.#loader;
-    if (!this.queue && !later.isThere && (call.isAttribute || !later.now())) this.#hold();
+    if (!this.queue && !this.#loader.later.isThere) this.#hold();
     if (this.queue) {
       const same = this.queue.filter(({ name }) => name === call.name);
       if (same.length === KEPT) this.queue.splice(this.queue.indexOf(same[0]), 1);

@@ -46,16 +46,6 @@ export class Later {
     return (this.#loading ??= this.#try());
   }
 
-  /** Has it loaded before this returns, for a call whose refusal is thrown; false if it cannot be. */
-  now() {
-    try {
-      if (!this.isThere) this.#add(this.#getNow());
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
   /** The instance is lost. */
   end() {
     this.#ended = true;

@@ -148,6 +148,8 @@ test('what cannot be sent unchanged is refused by name; the value before holds',
 
 test('pass-through parameters over 4 MiB are refused with both numbers', async () => {
   const host = await s.ready();
+  // Before the later part is there a refusal is told by an event.
+  await host.send('hello');
   const refused = await call(host, 'setPassthroughParams', "{ big: 'x'.repeat(4 * 1024 * 1024) }");
   assert.equal(refused.code, 'passthrough-too-large');
   assert.deepEqual(refused.context, { bytes: 4 * 1024 * 1024 + 10, limit: 4 * 1024 * 1024 });

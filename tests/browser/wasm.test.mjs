@@ -236,10 +236,9 @@ test('a call that comes too early for a part that is not there: the error says s
 
 test('a module on another origin that does not allow this one: the error names the header', async () => {
   const site = await ScriptedRuntime.start();
-  site.sources = { 'script-src': s.runtime.origin, 'connect-src': s.runtime.origin };
   s.runtime.page(`/${wasmName()}`, readFileSync(built(wasmName())), { 'content-type': 'application/wasm' });
   try {
-    const host = await s.open(site.page('/', html({ script: `${s.runtime.origin}/mindset-agent.js`, foot: '<script>window.reached = true</script>' })));
+    const host = await s.open(site.page('/', html({ script: `${s.runtime.origin}/mindset-agent.js`, foot: '<script>window.reached = true</script>' }), { 'content-security-policy': null }));
     const error = await host.error();
     assert.equal(error.code, 'wasm-load');
     assert.match(error.message, /\.wasm could not be fetched .* Access-Control-Allow-Origin/);

@@ -33,7 +33,12 @@ export class Panel {
 
   /** Lines about tool calls, as they read to everyone. */
   async calls() {
-    return (await this.host.locator('[part~="tool"]').allTextContents()).map((text) => text.trim());
+    return this.host.locator('[part~="tool"]').evaluateAll((lines) => lines.map((line) => {
+      // Folded details are not read.
+      const shown = line.cloneNode(true);
+      for (const part of shown.querySelectorAll('[part~="tool__details"], [hidden]')) part.remove();
+      return shown.textContent.trim();
+    }));
   }
 
   get question() {
