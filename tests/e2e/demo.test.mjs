@@ -84,7 +84,7 @@ test('the demo page in the dark and on a phone', async () => {
 
 test('the buttons of the demo page: send, send silently, clear, copy', async () => {
   host = await Host.open(browser, `${runtime.origin}/`, { context: { permissions: ['clipboard-read', 'clipboard-write'] } });
-  const button = (name) => host.page.getByRole('button', { name });
+  const button = (name) => host.page.getByRole('button', { name, exact: true });
   await host.saw('agent-idle');
   await button(/^Send .hello/).click();
   await host.saw('agent-idle', 2);
