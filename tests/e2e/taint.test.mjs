@@ -214,10 +214,12 @@ async function turn(agentUid) {
     });
     assert.equal(dev.status, 200);
     const entries = await dev.text();
-    const files = readdirSync(runtime.folder).filter((file) => file.startsWith('mindset.db'));
+    const files = readdirSync(runtime.folder, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile() && /mindset\.db/.test(join(entry.path, entry.name)))
+      .map((entry) => join(entry.path, entry.name));
     assert.ok(files.length > 0);
     // The write-ahead file holds what the main one has not yet.
-    const db = Buffer.concat(files.map((file) => readFileSync(join(runtime.folder, file))));
+    const db = Buffer.concat(files.map((file) => readFileSync(file)));
     // Each turn has a trace, and the server sends them as it ends at the latest.
     await runtime.process.stop();
     return {
