@@ -73,7 +73,7 @@ test('where the focus is can be seen, on everything that takes it', async () => 
     const host = await s.ready();
     await STATES[state].reach(host, s.runtime);
     await host.run(() => document.activeElement?.blur());
-    const seen = new Set();
+    const seen = [];
     for (;;) {
       await host.page.keyboard.press('Tab');
       const part = await host.run(() => {
@@ -81,14 +81,17 @@ test('where the focus is can be seen, on everything that takes it', async () => 
         if (!activeElement) return null;
         const ring = activeElement.closest('.composer') && activeElement.localName === 'textarea' ? activeElement.closest('.composer') : activeElement;
         const { outlineStyle, boxShadow } = getComputedStyle(ring);
-        return { name: activeElement.ariaLabel || activeElement.textContent, ring: outlineStyle !== 'none' || boxShadow !== 'none' };
+        // Rows have buttons of the same name.
+        const parts = (window.focused ??= []);
+        if (!parts.includes(activeElement)) parts.push(activeElement);
+        return { name: activeElement.ariaLabel || activeElement.textContent, at: parts.indexOf(activeElement), ring: outlineStyle !== 'none' || boxShadow !== 'none' };
       });
-      if (!part || seen.has(part.name)) break;
-      seen.add(part.name);
+      if (!part || part.at < seen.length) break;
+      seen.push(part.name);
       assert.ok(part.ring, part.name);
     }
-    assert.ok(seen.size >= 2, [...seen].join());
-    assert.ok([...seen].indexOf('Conversation') < [...seen].indexOf('Write a message'), 'from top to bottom');
+    assert.ok(seen.length >= 2, seen.join());
+    assert.ok(seen.indexOf('Conversation') < seen.indexOf('Write a message'), `from top to bottom: ${seen}`);
   }
 });
 

@@ -104,7 +104,9 @@ test('HTML in an answer is text and asks for nothing', async () => {
     assert.equal(result.text, answer);
   }
   const shown = await host.run(() => [...document.getElementById('agent').shadowRoot.querySelectorAll('[part~="message__body"]')].map((n) => n.textContent));
-  assert.deepEqual(shown.map((text) => text.replace('\u0000', '')), HOSTILE.map((text) => text.replace('\u0000', '')));
+  // Markdown: a link that is none is its label, a picture waits to be wanted, NUL is a sign of its own.
+  const reads = (text) => (text.startsWith('[x]') ? 'x pImage from 127.0.0.1:9Load image' : text.replace('\u0000', '\uFFFD'));
+  assert.deepEqual(shown, HOSTILE.map(reads));
   const elements = await host.run(() => [...document.getElementById('agent').shadowRoot.querySelectorAll('img, script, iframe, svg svg, style, a[href^="javascript"], [onerror], [onload]')].map((n) => n.outerHTML));
   assert.deepEqual(elements.filter((html) => !html.startsWith('<style') || html.includes('display:none}')), []);
   assert.equal(await host.run(() => window.owned), undefined);
