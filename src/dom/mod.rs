@@ -219,7 +219,10 @@ impl View {
     /// listeners of the page may move the focus or press buttons.
     pub(crate) fn told(&self, driver: &Rc<Driver>, name: &str, text: &str) -> bool {
         let result = match name {
-            "send" => driver.send(None, |id| Input::Send { id, text, options: SendOptions::default() }),
+            "send" | "line-up" => {
+                let options = SendOptions { silent: false, when_idle: name == "line-up" };
+                driver.send(None, |id| Input::Send { id, text, options })
+            }
             "attach" => driver.step(Input::Attach(text)),
             "retry" => driver.send(None, |id| Input::Retry { id }),
             "widget" => act(driver, text),

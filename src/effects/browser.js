@@ -20,8 +20,11 @@ export function prepare(tell, name) {
 /** What is told goes on when the module is whole, unless its first part can hear it. */
 export function gate(tell) {
   return (name, value) => {
-    if (later.isThere || OWN.has(name) || (name === 'tick' && !later.isWanted)) return tell(name, value);
-    later.load().then(() => tell(name, value));
+    const overtakes = name === 'send' && later.holders.size > 0;
+    const isFirst = (OWN.has(name) && !overtakes) || (name === 'tick' && !later.isWanted);
+    if (later.isThere || isFirst) return tell(name, value);
+    // The draft is gone from its box: behind a message of the page it waits.
+    later.load().then(() => tell(overtakes ? 'line-up' : name, value));
     return true;
   };
 }

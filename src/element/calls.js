@@ -173,6 +173,7 @@ export class Calls {
   #hold() {
     this.queue = [];
     this.#isHeld = true;
+    this.#loader.later.holders.add(this);
     this.#loader.later.load().then(() => {
       if (!this.#isHeld) return;
       const calls = this.queue;
@@ -182,8 +183,13 @@ export class Calls {
   }
 
   #release() {
-    this.#isHeld = false;
+    this.#loosen();
     this.queue = undefined;
+  }
+
+  #loosen() {
+    this.#isHeld = false;
+    this.#loader.later?.holders.delete(this);
   }
 
   /** There is no instance, or no longer: answers what is open. */
@@ -192,7 +198,7 @@ export class Calls {
     this.agent = undefined;
     const open = [...this.#open, ...this.#leave().map(({ settle }) => settle)];
     this.queue ??= [];
-    this.#isHeld = false;
+    this.#loosen();
     this.tools.abort();
     for (const settle of open) settle(undefined, info);
     try {
@@ -209,7 +215,7 @@ export class Calls {
     this.agent = undefined;
     for (const { settle } of this.#leave()) settle();
     this.queue ??= [];
-    this.#isHeld = false;
+    this.#loosen();
     if (agent) this.enter(() => agent.remove());
     return agent;
   }

@@ -13,6 +13,8 @@ export class Later {
   isThere = false;
   /** Somebody asked for it. */
   isWanted = false;
+  /** Who keeps what the page has set until then: no message may overtake it. */
+  holders = new Set();
   #get;
   #getNow;
   #failed;

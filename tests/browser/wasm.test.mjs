@@ -179,6 +179,31 @@ test('a message is on its way before the later part is there', async () => {
   await host.panel.reads('hello', 'You said: hello.');
 });
 
+test('a typed message does not overtake what the page has set before the later part is there', async () => {
+  let release;
+  s.runtime.onLater = () => new Promise((resolve) => {
+    release = resolve;
+  });
+  const host = await s.ready();
+  await until(() => release, 'the later part to be asked for');
+  await host.run(() => {
+    const agent = document.getElementById('agent');
+    agent.setPageTools([{ name: 'note', description: 'Notes.', handler() {} }]);
+    agent.setSituationalAwareness({ page: 'cart' });
+    window.result = agent.sendMessage('of the page');
+  });
+  await host.panel.input.fill('typed');
+  await host.panel.input.press('Enter');
+  assert.equal(await host.panel.input.inputValue(), '');
+  assert.equal(s.runtime.runs.length, 0);
+  release();
+  await host.panel.reads('of the page', 'You said: of the page.', 'typed', 'You said: typed.');
+  for (const { input } of s.runtime.runs) {
+    assert.equal(input.tools[0].name, 'note');
+    assert.equal(input.context[0].value, '{"page":"cart"}');
+  }
+});
+
 test('a page that has tools from the start begins when all is there', async () => {
   const foot = `<script>document.getElementById('agent').setPageTools([{ name: 'note', description: 'Notes.', handler() {} }])</script>`;
   const host = await s.ready({ foot });
