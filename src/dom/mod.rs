@@ -39,6 +39,14 @@ mod rooms {
     extern "C" {
         type Frames;
     }
+    #[wasm_bindgen(module = "/src/dom/header.js")]
+    extern "C" {
+        type Header;
+    }
+    #[wasm_bindgen(module = "/src/dom/keys.js")]
+    extern "C" {
+        type Keys;
+    }
     #[wasm_bindgen(module = "/src/dom/nodes.js")]
     extern "C" {
         type Nodes;

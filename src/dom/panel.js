@@ -3,9 +3,11 @@
 // times as much on the wire.
 
 import { Cards } from './cards.js';
-import { Composer, isPlain } from './composer.js';
-import { lazy } from './lazy.js';
+import { Composer } from './composer.js';
 import { Frames } from './frames.js';
+import { Header } from './header.js';
+import { Keys } from './keys.js';
+import { lazy } from './lazy.js';
 import { SPARK, add, icon, label, style } from './nodes.js';
 import { Rows } from './rows.js';
 import { Follow } from './scroll.js';
@@ -16,10 +18,6 @@ const EVENTS = [
   'click', 'input', 'keydown', 'keypress', 'keyup', 'focusin', 'focusout', 'scroll', 'wheel', 'mousedown', 'touchstart',
   'compositionstart', 'compositionend', 'cut', 'copy', 'paste',
 ];
-/** Keys that write nothing; dialogs of the page live on them. */
-const PASSING = /^(Tab|Escape|ContextMenu|Shift|Control|Alt|AltGraph|Meta|F\d+)$/;
-/** With Ctrl or Meta: what a text box does with them. */
-const EDITING = /^([acvxyz]|Arrow.*|Backspace|Delete|Home|End|Insert|Enter)$/i;
 /** So long older messages are drawn at a time, in milliseconds. */
 const SLICE = 8;
 
@@ -31,9 +29,7 @@ export class Panel {
   #text;
   #activity;
   #frame;
-  #heading;
-  #state;
-  #conversations;
+  #header;
   #empty;
   #list;
   #typing;
@@ -43,6 +39,7 @@ export class Panel {
   #rows;
   #cards;
   #composer;
+  #keys;
   #follow;
   /** Messages of the turn that are to be read out at its end. */
   #unsaid = new Set();
@@ -84,20 +81,7 @@ export class Panel {
     kit.frame = frame;
     frame.lang = text.locale;
     frame.dir = text.direction;
-    const header = add(frame, 'header|part=header|class=header');
-    const title = add(header, 'slot|name=header|class=title-bar');
-    icon(add(title, 'span|part=mark|class=spark'), SPARK);
-    const titles = add(title, 'div|class=titles');
-    this.#heading = add(titles, 'p|part=heading|class=heading|dir=auto');
-    this.#state = add(titles, 'p|part=state|class=state');
-    const tools = add(header, 'div|class=tools');
-    this.#conversations = add(
-      tools,
-      'button|type=button|part=header__button header__button--conversations|class=round|data-do=conversations|aria-haspopup=dialog|aria-expanded=false',
-    );
-    label(this.#conversations, text('conversations'));
-    icon(this.#conversations, 'M4 7h16M4 12h16M4 17h16');
-
+    this.#header = new Header(kit, frame);
     const area = add(frame, 'div|class=area');
     // Screen readers hear each answer once, when it is whole, from the announcer.
     const scroller = add(area, 'div|part=transcript|class=scroller|role=log|aria-live=off|tabindex=0');
@@ -121,6 +105,12 @@ export class Panel {
     this.#rows = new Rows(kit, this.#list);
     this.#cards = new Cards(kit, this.#rows);
     this.#composer = new Composer(kit, frame, (name, draft) => this.#ask(name, draft));
+    this.#keys = new Keys(this.#composer, {
+      lastOwn: () => this.#rows.lastOwn(),
+      edit: (id) => this.edit(id),
+      isBusy: () => this.#busy(),
+      stop: () => this.#tell('stop'),
+    });
     this.#disclosure = add(frame, 'p|part=disclosure|class=disclosure|dir=auto|hidden');
     this.#follow = new Follow(scroller, this.#list, jump, () => tell('earlier'));
     this.#frames = new Frames(frame, () => tell('draw'));
@@ -138,10 +128,11 @@ export class Panel {
 
   /** Heading and placeholder, and whether the server keeps conversations. */
   setTexts(heading, placeholder, keeps) {
-    this.#conversations.hidden = !keeps;
+    const words = heading ?? this.#text('heading');
+    this.#header.setTexts(words, keeps);
     // The shell tells of a failure.
     if (/^(bubble|panel)$/i.test(this.#root.host.layout)) lazy('layout').then((lay) => lay(this.#root.host, this.#kit), () => {});
-    label(this.#frame, (this.#heading.textContent = heading ?? this.#text('heading')));
+    label(this.#frame, words);
     this.#composer.setPlaceholder(placeholder ?? this.#text('placeholder'));
     this.#allowFiles();
   }
@@ -272,6 +263,7 @@ export class Panel {
     if (!this.#thought) {
       this.#thought = { box: add(this.#rows.page, 'div|part=thinking|class=thinking'), since: performance.now() };
       this.#follow.note();
+      this.#showTyping();
     }
     const { box } = this.#thought;
     this.#use((tools) => tools.think(box, text));
@@ -301,7 +293,7 @@ export class Panel {
   /** What the agent is doing: typing indicator, button, and the finished answer read out. */
   setActivity(activity) {
     this.#activity = this.#frame.dataset.activity = activity;
-    this.#showState();
+    this.#header.show(activity, this.#frame);
     this.#showTyping();
     this.#allowFiles();
     if (activity === 'idle' && this.#unsaid.size) {
@@ -339,7 +331,8 @@ export class Panel {
     if (stood) this.#goOnWriting();
     this.#frame.classList.toggle('failed', Boolean(error));
     this.#frame.classList.toggle('cut', action === 'reconnect');
-    this.#showState();
+    this.#frame.classList.toggle('away', about?.[0] === 'network');
+    this.#header.show(this.#activity, this.#frame);
     this.#tools?.refresh();
     if (words === undefined) return;
     this.#follow.note();
@@ -409,7 +402,7 @@ export class Panel {
       case 'paste':
         return inInput && event.stopPropagation();
       default:
-        return this.#key(event, inInput);
+        return this.#keys.handle(event, inInput);
     }
   }
 
@@ -440,39 +433,6 @@ export class Panel {
     const isDone = this.#tell(name, text);
     if (isDone && /^(send|resend|retry|continue)$/.test(name)) this.#follow.follow();
     return isDone;
-  }
-
-  /**
-   * Pages take bare keys for their shortcuts and see the element, not the text box, as the
-   * target: those keys stay here. A drawer or menu that takes a key for itself prevents its
-   * default.
-   */
-  #key(event, inInput) {
-    const { key, shiftKey, ctrlKey, metaKey } = event;
-    const isText = (!ctrlKey && !metaKey) || event.getModifierState('AltGraph');
-    let ours = !PASSING.test(key) && (isText || (inInput && EDITING.test(key)));
-    if (event.type === 'keydown' && isPlain(event) && !event.defaultPrevented) {
-      const act = key === 'Escape' ? this.#escape(event.target) : inInput && !shiftKey && this.#act(key);
-      if (act) event.preventDefault();
-      ours ||= act;
-    }
-    if (ours) event.stopPropagation();
-  }
-
-  /** What a key does in the text box, if anything: Enter sends, Up in an empty one edits. */
-  #act(key) {
-    const { input } = this.#composer;
-    if (key === 'Enter') this.#composer.send();
-    const last = key === 'ArrowUp' && !input.value && this.#rows.lastOwn();
-    return key === 'Enter' || Boolean(last && this.edit(last.element.dataset.messageId));
-  }
-
-  /** Leaves what is edited, or stops the turn; not from a question, where it would be no word. */
-  #escape(target) {
-    if (this.#composer.endEdit()) return true;
-    if (!this.#busy() || target.closest('.question')) return false;
-    this.#tell('stop');
-    return true;
   }
 
   /** The button that had the focus is gone: with keys one goes on writing, on a screen reading. */
@@ -523,23 +483,11 @@ export class Panel {
     this.#empty.hidden = !this.#rows.isEmpty;
   }
 
-  /** A line that turns says as much as the dots. */
+  /** A line that turns and what the model thinks say as much as the dots. */
   #showTyping() {
     const waits = this.#activity === 'answering' && !this.#rows.last()?.body.firstChild;
     const works = this.#activity === 'waiting' || this.#activity === 'thinking' || waits;
-    this.#typing.hidden = !works || this.#cards.works;
-  }
-
-  /**
-   * An error that stands while the session starts is what keeps it from starting; a turn whose
-   * connection is tried again goes on where nobody sees it.
-   */
-  #showState() {
-    const { activity } = this.#frame.dataset;
-    const lost = activity === 'starting' ? 'failed' : activity !== 'idle' && activity !== 'stopping' && 'cut';
-    const isLost = Boolean(lost) && this.#frame.classList.contains(lost);
-    this.#state.textContent = activity && this.#text(isLost ? 'lost' : activity);
-    this.#state.classList.toggle('lost', isLost);
+    this.#typing.hidden = !works || this.#cards.works || (this.#thought && this.#activity === 'thinking');
   }
 
   #busy() {

@@ -87,7 +87,7 @@ export class Calls {
     // What cannot be read is left out, and the export says so.
     while (!transcript.isWhole && (await this.loadEarlier().catch(() => false))) transcript = read();
     const write = await this.#loader.chunk('transcript');
-    return write(read(), format);
+    return write(read(), format, this.#loader.words(this.#client));
   }
 
   widgetAction(id, action, payload) {

@@ -68,6 +68,11 @@ export class Loader {
     return (this.config ?? this.#inits[0]?.config ?? this.#kept)?.theme;
   }
 
+  /** What an element speaks, as the panel's texts take it; nothing of what has no language. */
+  words(host) {
+    return this.#parts.words?.({ host });
+  }
+
   /** The default export of a part of the script; after a failure the next call tries again. */
   async chunk(name) {
     return (await this.#parts.chunk(name)).default;

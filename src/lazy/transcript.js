@@ -3,15 +3,36 @@
 
 /** Whatever means something to a reader of Markdown or HTML. */
 const SPECIAL = /[\\`*_{}[\]()<>#+\-.!|~&:@"'=$^%]/g;
-const AUTHORS = { user: 'You', assistant: 'Assistant' };
-const STATES = { done: 'done', failed: 'failed', stopped: 'stopped', running: 'not finished' };
+const AUTHORS = { user: 'you', assistant: 'assistant' };
+const STATES = { done: 'toolDone', failed: 'toolFailed', stopped: 'toolStopped', running: 'toolRunning' };
+/** The panel's texts of these keys: the panel may not be there. */
+const ENGLISH = {
+  conversation: 'Conversation',
+  olderMissing: 'Older messages are not in this file.',
+  you: 'You',
+  assistant: 'Assistant',
+  toolName: 'Tool',
+  toolDone: 'Done',
+  toolFailed: 'Failed',
+  toolStopped: 'Stopped',
+  toolRunning: 'Running',
+  noticeDone: 'Done already: {names}.',
+  noticeUnknown: 'May have acted: {names}.',
+  stopped: 'Stopped',
+  interrupted: 'Interrupted',
+  error: 'Incomplete',
+  good: 'Good answer',
+  bad: 'Bad answer',
+};
 
-/** The text of what `Session::export` gives. */
-export default function transcript({ conversationId, isWhole, messages }, format) {
+/** The text of what `Session::export` gives, in the language of an element if there is one. */
+export default function transcript({ conversationId, isWhole, messages }, format, { locale = 'en', table, strings } = {}) {
   if (format === 'json') return `${JSON.stringify({ conversationId, isWhole, messages }, undefined, 2)}\n`;
-  const parts = ['# Conversation'];
-  if (!isWhole) parts.push('*Older messages are not in this file.*');
-  for (const message of messages) parts.push(message.role === 'tool' ? step(message) : said(message));
+  const text = (key) => line(strings?.[key] ?? table?.[key] ?? ENGLISH[key]);
+  const time = new Intl.NumberFormat(locale, { style: 'unit', unit: 'second', maximumFractionDigits: 2 });
+  const parts = [`# ${text('conversation')}`];
+  if (!isWhole) parts.push(`*${text('olderMissing')}*`);
+  for (const message of messages) parts.push(message.role === 'tool' ? step(message, text, time) : said(message, text));
   return `${parts.join('\n\n')}\n`;
 }
 
@@ -29,22 +50,23 @@ function line(text) {
   return plain(text.replace(/\s+/g, ' '));
 }
 
-function step({ content, toolName, state, durationMs, outcome }) {
-  const words = [STATES[state]];
-  if (durationMs !== undefined) words.push(`${durationMs} ms`);
-  if (outcome === 'done') words.push('changed something');
-  if (outcome === 'unknown') words.push('may have changed something');
+function step({ content, toolName, state, durationMs, outcome }, text, time) {
+  const words = [text(STATES[state])];
+  if (durationMs !== undefined) words.push(line(time.format(durationMs / 1_000)));
+  const acted = { done: 'noticeDone', unknown: 'noticeUnknown' }[outcome];
+  // What stands in braces is escaped with them.
+  if (acted) words.push(text(acted).replace('\\{names\\}', line(toolName)));
   const name = content === toolName ? '' : ` \\(${line(toolName)}\\)`;
-  return `> Step: ${line(content)}${name}: ${words.join(', ')}`;
+  return `> ${text('toolName')}: ${line(content)}${name}: ${words.join(', ')}`;
 }
 
-function said({ role, content, createdAt, status, citations = [], widget, feedback }) {
+function said({ role, content, createdAt, status, citations = [], widget, feedback }, text) {
   const isAnswer = role === 'assistant' && !widget;
-  const parts = [`## ${AUTHORS[role]}${createdAt ? `, ${line(createdAt)}` : ''}`];
+  const parts = [`## ${text(AUTHORS[role])}${createdAt ? `, ${line(createdAt)}` : ''}`];
   parts.push(isAnswer ? closed(content) : plain(content));
-  if (status) parts.push(`*${status}*`);
+  if (status) parts.push(`*${text(status)}*`);
   if (citations.length) parts.push(citations.map(source).join('\n'));
-  if (feedback) parts.push(`*Rated ${feedback.rating === 'up' ? 'good' : 'bad'}*${feedback.comment ? `: ${line(feedback.comment)}` : ''}`);
+  if (feedback) parts.push(`*${text(feedback.rating === 'up' ? 'good' : 'bad')}*${feedback.comment ? `: ${line(feedback.comment)}` : ''}`);
   return parts.join('\n\n');
 }
 

@@ -129,3 +129,16 @@ test('a turn that failed leaves the header online', async () => {
   await host.panel.shows('This user may not talk to this agent.');
   assert.equal(await host.panel.host.locator('[part~="state"]').innerText(), 'Online');
 });
+
+test('a turn that did not reach the server leaves the header without a connection until one does', async () => {
+  const host = await s.ready();
+  s.runtime.onRun = (run) => run.cut();
+  await host.send('hello');
+  await host.panel.retryButton.waitFor();
+  const state = () => host.panel.host.locator('[part~="state"]').innerText();
+  assert.equal(await state(), 'Not connected');
+  s.runtime.onRun = (run) => run.start().say('Here I am.').finish();
+  await host.panel.retryButton.click();
+  await host.panel.shows('Here I am.');
+  await until(async () => (await state()) === 'Online', 'the header to say so');
+});

@@ -198,3 +198,14 @@ test('the conversation is saved as a file, and nothing in it is more than it was
   assert.deepEqual(json.messages.map(({ role }) => role), ['user', 'assistant']);
   assert.equal(json.isWhole, true);
 });
+
+test('the saved conversation speaks the language of the element', async () => {
+  const host = await s.ready({ elements: '<mindset-agent id="agent" agent-uid="support" locale="de"></mindset-agent>' });
+  s.runtime.onRun = (run) => run.start().say('Gut.').fail('No.', { reason: 'model_error', retryable: true, effects: [] });
+  await host.send('hello');
+  const text = await host.page.evaluate(() => document.querySelector('#agent').exportTranscript());
+  assert.match(text, /^# Unterhaltung\n/);
+  assert.match(text, /^## Sie/m);
+  assert.match(text, /^## Assistent/m);
+  assert.match(text, /^\*Unvollst\u00e4ndig\*$/m);
+});

@@ -177,6 +177,59 @@ test('a form says what is missing, sends its values with their types, and is loc
   await harmless(host);
 });
 
+test('a form speaks of mistakes in the language of the element, not in that of the browser', async () => {
+  const host = await ready({ attributes: 'locale="de"' });
+  const field = (name, type, more) => ({ name, label: name, type, ...more });
+  await shown(host, {
+    kind: 'form',
+    summary: 'A form.',
+    doc: {
+      title: 'Order',
+      fields: [
+        field('name', 'text', { required: true }), field('short', 'text', { minLength: 3 }), field('mail', 'email'), field('site', 'url'),
+        field('low', 'number', { min: 1000 }), field('day', 'date', { max: '2026-12-01' }), field('step', 'number', { step: 2 }), field('sure', 'checkbox', { required: true }),
+      ],
+      submit: { action: 'order', label: 'Bestellen' },
+    },
+  });
+  const panel = host.panel.log;
+  for (const [name, words] of Object.entries({ short: 'ab', mail: 'x', site: 'y', low: '5', day: '2026-12-24', step: '3' })) {
+    if (name === 'short') await panel.getByLabel(name).pressSequentially(words);
+    else await panel.getByLabel(name).fill(words);
+  }
+  await panel.getByRole('button', { name: 'Bestellen' }).click();
+  assert.deepEqual(await panel.locator('[part~="widget__error"]').allInnerTexts(), [
+    'Bitte f\u00fcllen Sie dieses Feld aus.',
+    'Mindestanzahl Zeichen: 3.',
+    'Geben Sie eine E-Mail-Adresse wie name@example.com ein.',
+    'Geben Sie eine Webadresse wie https://example.com ein.',
+    'Nicht weniger als 1.000.',
+    'Nicht mehr als 01.12.2026.',
+    'Bitte pr\u00fcfen Sie diese Angabe.',
+    'Bitte f\u00fcllen Sie dieses Feld aus.',
+  ]);
+});
+
+test('a picture of a widget is loaded where the page allows its origin, elsewhere when the person asks', async () => {
+  const host = await ready();
+  const url = `${s.runtime.origin}/parcel.svg`;
+  s.runtime.page('/parcel.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>', { 'content-type': 'image/svg+xml' });
+  const card = { kind: 'card', summary: 'A parcel.', doc: { title: 'Parcel', image: { url, alt: 'The parcel' } } };
+  const list = { kind: 'list', summary: 'Parcels.', doc: { items: [{ title: 'One', image: { url, alt: 'Another' } }] } };
+  await shown(host, card, list);
+  await widgets(host).nth(1).waitFor();
+  const asked = () => host.requests.filter((one) => one === url).length;
+  assert.equal(await widgets(host).locator('img').count(), 0);
+  assert.equal(asked(), 0, 'drawing asks nobody');
+  await widgets(host).first().getByText(`Image from ${new URL(url).host}`).waitFor();
+  await widgets(host).first().getByRole('button', { name: /^Load image: The parcel/ }).click();
+  await until(() => asked() === 1, 'the picture that was asked for');
+  await host.run((origin) => { document.getElementById('agent').imageOrigins = origin; }, s.runtime.origin);
+  await shown(host, card, list, card);
+  await widgets(host).nth(2).locator('img[alt="The parcel"]').waitFor({ state: 'attached' });
+  assert.equal(await widgets(host).nth(2).locator('button').count(), 0);
+});
+
 test('choices are made with the keyboard alone', async () => {
   const host = await ready();
   const { doc } = example('choices');

@@ -1,4 +1,4 @@
-// Pictures of answers. Drawing an answer asks no server for anything: a picture is loaded
+// Pictures of answers and widgets. Drawing one asks no server for anything: a picture is loaded
 // when the page allows its origin, or when the person asks for it.
 
 const PICTURE = 'M4 5h16v14H4zM4 16l4.5-4.5L13 16m-1-1 3-3 5 5M15.5 9h.01';
@@ -18,10 +18,15 @@ export class Pictures {
     open.close = () => {
       const words = open.root.textContent;
       open.root.textContent = '';
-      if (this.#allows(url)) this.#load(open.root, url, title, words);
-      else this.#offer(open.root, url, title, words);
+      this.show(open.root, url, words, title);
     };
     return open;
+  }
+
+  /** A picture in an empty element, with what it shows in words. */
+  show(root, url, words = '', title = '') {
+    if (this.#allows(url)) this.#load(root, url, title, words);
+    else this.#offer(root, url, title, words);
   }
 
   /** Whether the page's attribute lists the origin; it lists the page's own as well, or does not. */

@@ -55,6 +55,20 @@ function finish(parts, { form, set }, label, use, send) {
   });
 }
 
+/** What is wrong with a control, in the reader's words: browsers speak their own language. */
+function fault(parts, { type, control }) {
+  const { validity, min, max, minLength } = control;
+  const edge = (value) => (type === 'date' ? parts.words(value, 'date') : type === 'number' ? parts.words(Number(value)) : value);
+  const { text } = parts.kit;
+  if (validity.valid) return '';
+  if (validity.valueMissing && !validity.badInput) return text('fieldMissing');
+  if (validity.typeMismatch) return text(type === 'email' ? 'fieldEmail' : 'fieldUrl');
+  if (validity.tooShort) return text('fieldShort', { limit: minLength });
+  if (validity.rangeUnderflow) return text('fieldMin', { limit: edge(min) });
+  if (validity.rangeOverflow) return text('fieldMax', { limit: edge(max) });
+  return text('fieldBad');
+}
+
 /** Says under a field what is wrong with it; true if nothing is. */
 function check(kit, field, control, message) {
   field.querySelector('.widget-error')?.remove();
@@ -143,7 +157,7 @@ export function form(parts, box, doc, use) {
     });
   }
   finish(parts, place, submit.label, use, () => {
-    const wrong = controls.filter(({ row, control }) => !check(kit, row, control, control.validationMessage));
+    const wrong = controls.filter((field) => !check(kit, field.row, field.control, fault(parts, field)));
     if (wrong.length) return wrong[0].control.focus();
     use.act(submit.action, valuesOf(controls));
   });

@@ -198,7 +198,9 @@ export function chart(parts, box, doc, use) {
   button.addEventListener('click', () => {
     if (!place.firstChild) {
       const columns = [{ label: unit ?? say('label') }, ...series.map(({ name }) => ({ label: name }))];
+      // It stands over it already.
       parts.table(place, title, columns, labels.map((label, at) => [label, ...series.map(({ values }) => values[at])]));
+      place.querySelector('caption').className = 'unseen';
     }
     figure.hidden = place.hidden;
     place.hidden = !place.hidden;

@@ -1,5 +1,6 @@
 // What several kinds are made of.
 
+import { Pictures } from '../answer/pictures.js';
 import * as read from './read.js';
 
 let count = 0;
@@ -24,11 +25,13 @@ function judged(href) {
 
 /** What the kinds draw with: `kit` is the panel's. */
 export class Parts {
+  #pictures;
   /** Making one costs more than writing a hundred values. */
   #formats = new Map();
 
   constructor(kit) {
     this.kit = kit;
+    this.#pictures = new Pictures(kit);
   }
 
   /** The words of `Intl.NumberFormat` or `Intl.DateTimeFormat` in the reader's language. */
@@ -64,12 +67,8 @@ export class Parts {
 
   /** An image by the rules of answers: where the page allows it, or the person asks for it. */
   image(parent, { url, alt }) {
-    const { add, text: say, picture } = this.kit;
     const { host, href } = judged(url) ?? {};
-    if (!host) return;
-    if (picture) return picture(add(parent, 'p|part=widget__image'), href, alt);
-    const words = [alt, say('imageFrom', { host })].filter(Boolean).join(' \u2013 ');
-    add(parent, 'p|part=widget__image|class=widget-image|dir=auto', words);
+    if (host) this.#pictures.show(this.kit.add(parent, 'p|part=widget__image|class=picture widget-picture'), href, alt);
   }
 
   /** A value in the reader's language. */
