@@ -125,10 +125,21 @@ function change(whose, field, value) {
 }
 
 // 5. sendMessage: the page speaks for the person, aloud or silently.
-on('review', () => agent.sendWhenIdle('File a performance review. Summary: “A strong half-year; both goals are met.”'));
-on('greet', () => agent.sendWhenIdle('What can you do here?', { silent: true }));
+on('review', () => show(agent.sendWhenIdle('File a performance review. Summary: “A strong half-year; both goals are met.”')));
+on('greet', () => show(agent.sendWhenIdle('What can you do here?', { silent: true })));
 on('refresh', showSeen);
 agent.addEventListener('mindset:agent-idle', showSeen);
+
+// On a phone the chat stands behind a round button; what is asked from the page opens it.
+const narrow = matchMedia('(max-width: 48rem)');
+const place = () => agent.setAttribute('layout', narrow.matches ? 'bubble' : 'inline');
+narrow.addEventListener('change', place);
+place();
+
+function show(turn) {
+  agent.toggleAttribute('open', true);
+  return turn;
+}
 
 function on(id, act) {
   document.getElementById(id).addEventListener('click', act);

@@ -1,7 +1,7 @@
 // A page with the panel in one of its states, as large as the picture of it.
 
 import { Host, html } from '../support/host.mjs';
-import { STATES, keep } from './states.mjs';
+import { STATES, WIDGETS, keep } from './states.mjs';
 import { WORDS } from './words.mjs';
 
 const SIZE = { width: 460, height: 680 };
@@ -41,7 +41,7 @@ export async function open(browser, runtime, state, screen, properties = '') {
   }).replace('mindset-agent { height: 480px }', '').replace('<html lang="en"', `<html lang="${language}" dir="${language === 'ar' ? 'rtl' : 'ltr'}"`);
   const host = await Host.open(browser, runtime.page(path, page), { context });
   await host.saw('agent-idle');
-  await STATES[state]({ host, runtime, words });
+  await (STATES[state] ?? WIDGETS[state])({ host, runtime, words });
   await host.run(() => document.fonts.ready);
   await host.page.mouse.move(0, 0);
   await host.run(() => Promise.all(document.getElementById('agent').shadowRoot.getAnimations()

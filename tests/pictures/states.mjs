@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { ROOT } from '../support/paths.mjs';
 
-const EXAMPLES = JSON.parse(readFileSync(join(ROOT, 'schema/widgets.json'), 'utf8')).examples;
+const DOCS = readFileSync(join(ROOT, 'docs/widgets.md'), 'utf8');
 const message = (id, role, content, more) => ({ id, role, content, createdAt: '2026-11-02T10:00:00.000Z', ...more });
 
 /** Page tools that end, run on and ask. */
@@ -21,11 +21,24 @@ function tools(host, words) {
   }, words.tools);
 }
 
+/** The agent answers with a widget. */
+async function shows({ host, runtime }, question, widget, words) {
+  runtime.onRun = (run) => {
+    run.start().event({ type: 'CUSTOM', name: 'mindset.widget', value: { widgetId: 'w', ...widget } });
+    if (words) run.event({ type: 'CUSTOM', name: 'mindset.suggestions', value: { items: words.next } });
+    run.finish();
+  };
+  await host.send(question);
+  await host.panel.host.locator('[part~="widget"]').waitFor();
+}
+
 /** Citations of the sourced answer. */
 const cite = (words) => words.sources.map((title, at) => ({ marker: `[${at + 1}]`, title, ...(at < 2 && { url: `https://hr.example/${at}` }) }));
 
 export const STATES = {
-  async empty() {},
+  async empty({ host, words }) {
+    await host.panel.host.locator('[part~="suggestion"]').nth(words.starters.length - 1).waitFor();
+  },
   async streaming({ host, runtime, words }) {
     runtime.hold();
     await host.start(words.question);
@@ -38,8 +51,8 @@ export const STATES = {
   async tools({ host, runtime, words }) {
     await tools(host, words);
     runtime.onRun = (run) => (run.results.length
-      ? run.start().calls(['address', { order: 4821, street: 'Storgata 7', city: 'Bergen' }])
-      : run.start().say(words.first).endMessage().calls(['order'], ['depot']));
+      ? run.start().calls(['address', words.address])
+      : run.start().event({ type: 'REASONING_MESSAGE_CHUNK', messageId: 'r', delta: words.thinks }).say(words.first).endMessage().calls(['order'], ['depot']));
     await host.start(words.ask);
     await host.panel.question.waitFor();
   },
@@ -70,25 +83,26 @@ export const STATES = {
     await host.panel.host.locator('[part~="badge"]').waitFor();
   },
   async widgets({ host, runtime, words }) {
-    runtime.onRun = (run) => {
-      run.start();
-      for (const [at, kind] of ['chart', 'choices'].entries()) {
-        const widget = EXAMPLES.find((each) => each.kind === kind);
-        run.event({ type: 'CUSTOM', name: 'mindset.widget', value: { widgetId: `w${at}`, ...widget } });
-      }
-      run.finish();
-    };
-    await host.send(words.question);
-    await host.panel.host.locator('[part~="widget"] svg').first().waitFor();
+    const [title, labels, names] = words.chart;
+    const series = names.map((name, at) => ({ name, values: [[42, 38, 51], [40, 41, 47]][at] }));
+    await shows({ host, runtime }, words.chartAsk, { kind: 'chart', summary: title, doc: { type: 'bar', title, labels, series } }, words);
+    await host.panel.host.locator('[part~="suggestion"]').first().waitFor();
   },
   async history({ host, words }) {
     await host.panel.shows(words.failed);
   },
 };
 
+/** The examples of docs/widgets.md, one state each: `widget-card`, … */
+export const WIDGETS = Object.fromEntries([...DOCS.matchAll(/^```json\n(\{\n {2}"kind"[^]*?)\n```$/gm)]
+  .map(([, text]) => JSON.parse(text))
+  .map((widget) => [`widget-${widget.kind}`, (at) => shows(at, at.words.question, widget)]));
+
 /** Conversations that the runtime keeps before the page comes. */
 export function keep(runtime, state, words) {
-  if (state === 'drawer') {
+  if (state === 'empty') {
+    runtime.onAgent = () => ({ starters: words.starters });
+  } else if (state === 'drawer') {
     words.titles.forEach((title, at) => {
       runtime.conversations.set(`c-${at}`, { title, updatedAt: `2026-11-0${9 - at}T10:00:00Z`, messages: [message('m', 'user', words.asks)] });
     });

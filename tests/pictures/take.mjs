@@ -1,5 +1,5 @@
 // `cargo xtask screenshots`: ten states in light, dark, on a phone and in Arabic, into
-// target/screenshots, one sheet with all of them, and the pictures of docs/theming.md.
+// target/screenshots, one sheet with all of them, and the pictures of the documentation.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { launch } from '../support/browser.mjs';
 import { ROOT, SCREENSHOTS } from '../support/paths.mjs';
 import { ScriptedRuntime } from '../support/scripted-runtime.mjs';
 import { SCREENS, open } from './page.mjs';
-import { STATES } from './states.mjs';
+import { STATES, WIDGETS } from './states.mjs';
 
 const IMAGES = join(ROOT, 'docs/images');
 /** No picture of the documentation is larger, in bytes. */
@@ -24,6 +24,7 @@ const DOCS = {
   widgets: ['widgets', 'dark'],
   phone: ['streaming', 'phone'],
   arabic: ['history', 'arabic'],
+  ...Object.fromEntries(Object.keys(WIDGETS).flatMap((name) => [[name, [name, 'light']], [`${name}-dark`, [name, 'dark']]])),
 };
 
 /** All pictures on one page, drawn by the browser. */
@@ -77,7 +78,8 @@ try {
   await sheet(browser, pictures);
   for (const [name, [state, screen, properties]] of only ? [] : Object.entries(DOCS)) {
     const host = await open(browser, runtime, state, screen, properties);
-    const bytes = await webp(host, await host.page.screenshot());
+    const shown = WIDGETS[state] ? host.panel.host.locator('[part~="widget"]') : host.page;
+    const bytes = await webp(host, await shown.screenshot());
     if (bytes.length > LARGEST) throw new Error(`docs/images/${name}.webp has ${bytes.length} bytes, more than ${LARGEST}: draw less`);
     writeFileSync(join(IMAGES, `${name}.webp`), bytes);
     await host.close();
