@@ -142,3 +142,19 @@ test('a turn that did not reach the server leaves the header without a connectio
   await host.panel.shows('Here I am.');
   await until(async () => (await state()) === 'Online', 'the header to say so');
 });
+
+test('in a panel of 160 pixels nothing of the header stands in the way of anything else', async () => {
+  const host = await s.ready({ head: '<style>mindset-agent { width: 160px }</style>' });
+  await host.send('hello');
+  await host.panel.host.getByRole('button', { name: 'Save conversation' }).waitFor();
+  const boxes = await host.run(() => {
+    const { shadowRoot } = document.getElementById('agent');
+    return ['.panel', '.titles', '[part~="header__button--conversations"]', '[part~="header__button--save"]'].map((part) => {
+      const { left, right } = shadowRoot.querySelector(part).getBoundingClientRect();
+      return { left, right };
+    });
+  });
+  for (const [at, box] of boxes.entries()) {
+    if (at) assert.ok(box.left >= (boxes[at - 1][at > 1 ? 'right' : 'left']) && box.right <= boxes[0].right, JSON.stringify(boxes));
+  }
+});

@@ -209,3 +209,34 @@ test('the saved conversation speaks the language of the element', async () => {
   assert.match(text, /^## Assistent/m);
   assert.match(text, /^\*Unvollst\u00e4ndig\*$/m);
 });
+
+test('a bar that shows covers neither its message nor the ones beside it, and moves nothing', async () => {
+  for (const context of [{}, { hasTouch: true, isMobile: true, viewport: { width: 375, height: 700 } }, { locale: 'ar' }]) {
+    const host = await s.ready({ context, head: '<meta name="viewport" content="width=device-width">', elements: `<mindset-agent id="agent" agent-uid="support" ${context.locale ? 'locale="ar"' : ''}></mindset-agent>` });
+    s.runtime.onRun = (run) => run.start().say('A short answer.').finish();
+    await host.send('One question');
+    await host.send('And another one that is long enough to need more than one line of the panel, which makes it as wide as it gets');
+    await until(async () => (await bars(host).count()) > 0, 'the bar of the last answer');
+    for (let at = 0; at < 4; at += 1) {
+      const boxes = () => host.run((at) => {
+        const rows = [...document.querySelector('#agent').shadowRoot.querySelectorAll('.row')];
+        const box = (node) => (({ left, top, right, bottom }) => ({ left, top, right, bottom }))(node.getBoundingClientRect());
+        return { bodies: rows.map((row) => box(row.querySelector('.body'))), bar: [...rows[at].querySelectorAll('.action')].filter((button) => button.offsetParent).map(box) };
+      }, at);
+      const before = (await boxes()).bodies;
+      await host.panel.messages.nth(at).hover();
+      await until(async () => (await boxes()).bar.length, 'its bar');
+      const { bodies, bar } = await boxes();
+      if (!context.hasTouch) assert.deepEqual(bodies, before, `message ${at} moved`);
+      for (const button of bar) {
+        assert.ok(button.left >= 0 && button.right <= (context.viewport?.width ?? 1000), `message ${at}: a button is outside, ${JSON.stringify(button)}`);
+        for (const [of, body] of bodies.entries()) {
+          const apart = button.left >= body.right || button.right <= body.left || button.top >= body.bottom || button.bottom <= body.top;
+          // On touch screens buttons are larger than what is seen of them.
+          assert.ok(apart || (context.hasTouch && of === at + 1), `the bar of message ${at} covers message ${of}`);
+        }
+      }
+    }
+    await host.close();
+  }
+});
