@@ -21,6 +21,7 @@ use mindset_core::view::Patch;
 use wasm_bindgen::prelude::*;
 
 use crate::dom::View;
+use crate::effects::event::Pieces;
 use crate::effects::fetch::{self, Fetches};
 use crate::effects::promise::Promises;
 use crate::effects::storage::Place;
@@ -311,8 +312,19 @@ impl Driver {
         if self.draining.replace(true) {
             return;
         }
-        while let Some(output) = self.poll() {
-            self.perform(output);
+        let mut pieces = Pieces::default();
+        loop {
+            match self.poll() {
+                Some(Output::Event(event)) if pieces.take(&self.host, &event) => {}
+                // Nobody but the panel sees it, and not before the next frame.
+                Some(Output::Patch(patch @ Patch::AppendText { .. })) => self.view.apply(patch),
+                Some(output) => {
+                    pieces.tell(&self.host);
+                    self.perform(output);
+                }
+                None if pieces.tell(&self.host) => {}
+                None => break,
+            }
         }
         self.draining.set(false);
         let is_busy = self.is_busy();

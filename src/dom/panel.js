@@ -374,7 +374,7 @@ export class Panel {
     const inInput = target === composer.input;
     switch (type) {
       case 'scroll':
-        return this.#follow.scrolled();
+        return this.#follow.scroll();
       case 'wheel':
         return this.#follow.wheel(event);
       case 'mousedown':

@@ -156,13 +156,18 @@ export class Follow {
     for (const name of RELEASES) source.addEventListener(name, release, { signal, capture: true });
   }
 
+  /** The browser tells of a scroll, often of one's own. */
+  scroll() {
+    if (this.#scroller.scrollTop !== this.#top) this.scrolled();
+  }
+
   scrolled() {
-    const { top, way } = this.#read();
+    const { top, way, now } = this.#read();
     if (way === undefined) return;
     const [before, room, size] = [this.#top, this.#room, this.#size];
     this.#top = top;
     this.#room = top + way;
-    this.#size = `${this.#scroller.clientWidth} ${this.#scroller.clientHeight}`;
+    this.#size = now;
     // The view got another size and took its position along: that is nobody's scrolling.
     if (this.#size !== size && this.#follows) return;
     // Told late, of a position that is known: the layout may be another one by now.
@@ -196,11 +201,11 @@ export class Follow {
     }
     this.#lost = undefined;
     if (this.#follows) {
-      this.#scroller.scrollTop = this.#scroller.scrollHeight;
+      const { scrollHeight, clientHeight } = this.#scroller;
+      this.#scroller.scrollTop = scrollHeight;
       this.#noNews();
-      const { top, way } = this.#read();
-      this.#top = top;
-      this.#room = top + way;
+      this.#top = this.#scroller.scrollTop;
+      this.#room = scrollHeight - clientHeight;
     } else {
       this.#keep();
       if (this.#news && this.#way() > SLACK) this.#offer();
@@ -260,8 +265,8 @@ export class Follow {
   }
 
   #read() {
-    const { scrollTop, clientHeight } = this.#scroller;
-    return { top: scrollTop, way: clientHeight ? this.#way() : undefined };
+    const { scrollTop: top, scrollHeight, clientHeight, clientWidth } = this.#scroller;
+    return { top, way: clientHeight ? scrollHeight - top - clientHeight : undefined, now: `${clientWidth} ${clientHeight}` };
   }
 
   /** How far it is to the end. */

@@ -36,9 +36,17 @@ export function dispatch(host, name, detail) {
 
 /** One object says what happened, under the name of all that happens and under its own, if it has one. */
 export function tellOfRun(host, name, text) {
-  const detail = toValue(text, true);
+  tellAll(host, name, toValue(text, true));
+}
+
+function tellAll(host, name, detail) {
   dispatch(host, 'mindset:runtime-event', detail);
   if (name) dispatch(host, name, detail);
+}
+
+/** Pieces of a message that came at once, parted by U+0000. */
+export function tellOfText(host, name, type, messageId, pieces) {
+  for (const content of pieces.split('\0')) tellAll(host, name, Object.freeze({ type, messageId, content }));
 }
 
 /** Listeners of the page that throw are its own business. */

@@ -2,6 +2,7 @@
 //! boundaries and cannot be cancelled; all carry plain JSON, frozen.
 
 use mindset_core::error::ErrorInfo;
+use mindset_core::event::RuntimeEvent;
 use mindset_core::json::{Object, Value};
 use mindset_core::session::DomEvent;
 use wasm_bindgen::prelude::*;
@@ -18,8 +19,49 @@ extern "C" {
     #[wasm_bindgen(js_name = tellOfRun)]
     fn tell_of_run(host: &HtmlElement, name: Option<&str>, detail: &str);
 
+    #[wasm_bindgen(js_name = tellOfText)]
+    fn tell_of_text(host: &HtmlElement, name: Option<&str>, kind: &str, message_id: &str, pieces: &str);
+
     /// Calls a listener of the page.
     pub(crate) fn call(listener: &JsValue, detail: &JsValue);
+}
+
+/// Pieces of one message that come together: they cross to JavaScript as one text, and each is an
+/// event there. Nothing that a listener does takes back what has come: a turn is stopped at its
+/// end, and an element that is removed or changed goes on until the task is over.
+#[derive(Default)]
+pub(crate) struct Pieces {
+    /// The first of them.
+    first: Option<RuntimeEvent>,
+    /// All, parted by U+0000.
+    text: String,
+}
+
+impl Pieces {
+    /// Takes an event that may wait for others; false if it may not.
+    pub(crate) fn take(&mut self, host: &Host, event: &DomEvent) -> bool {
+        let DomEvent::Runtime(event @ RuntimeEvent::TextDelta { message_id: id, content }) = event else {
+            return false;
+        };
+        match &self.first {
+            _ if host.element().is_none() || content.contains('\0') => return false,
+            Some(RuntimeEvent::TextDelta { message_id, .. }) if message_id != id => return false,
+            Some(_) => self.text.push('\0'),
+            None => self.first = Some(event.clone()),
+        }
+        self.text.push_str(content);
+        true
+    }
+
+    /// Tells what was taken; false for nothing.
+    pub(crate) fn tell(&mut self, host: &Host) -> bool {
+        let text = std::mem::take(&mut self.text);
+        let Some(event) = self.first.take() else { return false };
+        if let (Some(element), RuntimeEvent::TextDelta { message_id, .. }) = (host.element(), &event) {
+            tell_of_text(element, event.dom_name(), event.type_name(), message_id, &text);
+        }
+        true
+    }
 }
 
 /// Tells what the session says.

@@ -125,6 +125,50 @@ test('a listener that removes the element in mid-turn, before the text is painte
   assert.deepEqual(await host.errors(), []);
 });
 
+/** An answer in one piece of the network, with its end or without. */
+const atOnce = (run, pieces, isWhole) => {
+  const events = [
+    { type: 'RUN_STARTED', protocolVersion: '1.0', ...run.ids },
+    { type: 'TEXT_MESSAGE_START', messageId: 'm', role: 'assistant' },
+    ...pieces.map((delta) => ({ type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta })),
+    isWhole && { type: 'TEXT_MESSAGE_END', messageId: 'm' },
+    isWhole && { type: 'RUN_FINISHED', ...run.ids, outcome: { type: 'success' } },
+  ].filter(Boolean);
+  run.head().raw(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+  if (isWhole) run.end();
+};
+
+test('pieces that come at once are an event each, whatever stands in them', async () => {
+  const host = await s.ready();
+  const pieces = ['a', '\n', 'b\u0000c', '\u0000', '"', '\u2028', 'd\ud83d\ude42'];
+  s.runtime.onRun = (run) => atOnce(run, pieces, true);
+  assert.equal((await host.send('go')).text, pieces.join(''));
+  const events = await host.events('agent');
+  const of = (name) => events.filter((event) => event.name === name && event.detail.type === 'text_delta').map(({ detail }) => detail);
+  const wanted = pieces.map((content) => ({ type: 'text_delta', messageId: 'm', content }));
+  assert.deepEqual([of('text-delta'), of('runtime-event')], [wanted, wanted]);
+});
+
+for (const [what, isWhole] of [['removes', true], ['changes', true], ['stops', false]]) {
+  test(`a listener that ${what} the element in the middle of pieces that came at once hears the others`, async () => {
+    const host = await s.ready();
+    s.runtime.onRun = (run) => atOnce(run, ['1', '2', '3', '4'], isWhole);
+    const heard = await host.run(async (what) => {
+      const [heard, agent] = [[], document.getElementById('agent')];
+      agent.addEventListener('mindset:text-delta', ({ detail }) => {
+        if (heard.push(detail.content) !== 2) return;
+        if (what === 'removes') agent.remove();
+        else if (what === 'changes') agent.agentUid = 'other';
+        else agent.stop();
+      });
+      await agent.sendMessage('go');
+      return heard;
+    }, what);
+    assert.deepEqual(heard, ['1', '2', '3', '4']);
+    assert.deepEqual(await host.errors(), []);
+  });
+}
+
 test('sendWhenIdle waits its turn, in order', async () => {
   const host = await s.ready();
   const texts = await host.run(async () => {

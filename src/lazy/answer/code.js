@@ -12,6 +12,8 @@ const GROUP = 32;
 const SAID_MS = 2_000;
 /** So long lines are coloured at a time, in milliseconds. */
 const SLICE_MS = 6;
+/** So long finished lines wait, in milliseconds: every time lines get colours, the browser paints all that is in view. */
+const PAUSE_MS = 200;
 const COPY = 'M9 9h11v11H9zM5 15H4V4h11v1';
 const DONE = 'M5 12.5l4.5 4.5L19 7.5';
 
@@ -107,6 +109,10 @@ export class CodeBlocks {
   /** Groups by their elements. */
   #groups = new WeakMap();
   #seen;
+  /** Groups that stand in no document yet: the observer lays out the page for each of those. */
+  #fresh = [];
+  /** What all blocks begin as. */
+  #model;
   /** Blocks with lines to colour. */
   #waiting = new Set();
   #isWaiting = false;
@@ -114,25 +120,26 @@ export class CodeBlocks {
   constructor(kit) {
     this.kit = kit;
     this.#seen = new IntersectionObserver((entries) => this.#look(entries), { rootMargin: '200px' });
+    // What the browser skips needs no observer, each of which costs something in every frame.
+    kit.frame.addEventListener('contentvisibilityautostatechange', ({ target, skipped }) => {
+      for (const element of target.querySelectorAll('.lines')) this.#watch(element, !skipped);
+    });
   }
 
   /** A block at the end of `parent`. */
   open(parent, language) {
-    const { add, icon, label, text } = this.kit;
-    const root = add(parent, 'div|part=code|class=code');
-    const head = add(root, 'div|part=code__head|class=code-head|dir=ltr');
-    add(head, 'span|class=language', language.slice(0, 40));
-    const button = add(head, 'button|type=button|part=code__copy|class=copy');
-    icon(button, COPY, 'idle');
-    icon(button, DONE, 'done');
+    const { label, text } = this.kit;
+    this.#model ??= this.#make();
+    const root = parent.appendChild(this.#model.cloneNode(true));
+    const [head, box] = root.children;
+    const [name, button] = head.children;
+    name.textContent = language.slice(0, 40);
     const say = (key) => {
       label(button, text(key));
       button.dataset.said = key;
     };
-    say('copy');
-    const box = add(root, 'pre|class=box|dir=ltr|role=group|tabindex=0');
-    label(box, language ? `${text('codeBlock')}: ${language.slice(0, 40)}` : text('codeBlock'));
-    const block = new CodeBlock(this, root, add(box, 'code'), language.toLowerCase());
+    if (language) label(box, `${text('codeBlock')}: ${language.slice(0, 40)}`);
+    const block = new CodeBlock(this, root, box.firstChild, language.toLowerCase());
     button.onclick = async () => {
       say((await copy(block.element.textContent)) ? 'copied' : 'notCopied');
       this.kit.announce(text(button.dataset.said));
@@ -142,10 +149,36 @@ export class CodeBlocks {
     return block;
   }
 
+  #make() {
+    const { add, icon, label, text } = this.kit;
+    const root = add(document.createDocumentFragment(), 'div|part=code|class=code');
+    const head = add(root, 'div|part=code__head|class=code-head|dir=ltr');
+    add(head, 'span|class=language');
+    const button = add(head, 'button|type=button|part=code__copy|class=copy|data-said=copy');
+    icon(button, COPY, 'idle');
+    icon(button, DONE, 'done');
+    label(button, text('copy'));
+    const box = add(root, 'pre|class=box|dir=ltr|role=group|tabindex=0');
+    label(box, text('codeBlock'));
+    add(box, 'code');
+    return root;
+  }
+
   watch(block, group) {
     if (!block.language || !CSS.highlights) return;
     this.#groups.set(group.element, [block, group]);
-    this.#seen.observe(group.element);
+    if (this.#fresh.push(group.element) > 1) return;
+    queueMicrotask(() => {
+      for (const element of this.#fresh.splice(0)) this.#watch(element, true);
+    });
+  }
+
+  #watch(element, is) {
+    const [, group] = this.#groups.get(element) ?? [];
+    if (!group) return;
+    if (is) return this.#seen.observe(element);
+    this.#seen.unobserve(element);
+    this.#lose(group);
   }
 
   /** Lines of a block are finished. */
@@ -157,7 +190,7 @@ export class CodeBlocks {
     this.kit.lazy('highlight').then(
       (colours) => {
         this.#colours = colours;
-        idle(() => this.#work());
+        setTimeout(() => idle(() => this.#work()), PAUSE_MS);
       },
       () => (this.#isWaiting = false),
     );
@@ -170,8 +203,7 @@ export class CodeBlocks {
       this.#seen.unobserve(group.element);
       // What was seen of it is told after this.
       this.#groups.delete(group.element);
-      group.isSeen = false;
-      this.#fade(group);
+      this.#lose(group);
     }
   }
 
@@ -231,6 +263,11 @@ export class CodeBlocks {
       group.ranges.push([kind, range]);
       this.#colours.highlight(kind).add(range);
     }
+  }
+
+  #lose(group) {
+    group.isSeen = false;
+    this.#fade(group);
   }
 
   #fade(group) {

@@ -9,10 +9,11 @@ const SAFE = new Set(['http:', 'https:', 'mailto:']);
 const ALIGN = { n: '', l: 'left', c: 'center', r: 'right' };
 
 /**
- * After so many blocks the next ones stand in a box of their own, which the browser skips when
- * nobody sees it: a long answer costs no more than what is in view.
+ * After so many blocks the next ones stand in boxes of so many, which the browser skips when
+ * nobody sees them: a long answer costs little more than what is in view. Each box has a price of
+ * its own in every frame.
  */
-const MANY = 32;
+const [FIRST, MANY] = [8, 48];
 /** Blocks that a box does not end with: what follows them has a margin of another size. */
 const BINDING = 'h3, h4, h5, h6, hr';
 
@@ -98,7 +99,7 @@ export class Drawing {
   /** The place of the next block. */
   #makeRoom() {
     const { kids } = this.#stack[0];
-    if (kids.length - this.#before < MANY || kids.at(-1).matches(BINDING)) return;
+    if (kids.length - this.#before < (this.#before ? MANY : FIRST) || kids.at(-1).matches(BINDING)) return;
     kids.at(-1).classList.add('end');
     this.#put();
     this.#place = this.#parts.kit.add(this.#body, 'div|class=stretch');
