@@ -68,16 +68,14 @@ pub(crate) struct Init {
 }
 
 /// Called by the loader once per instance, before anything else: the class of the
-/// errors, `{ server, chunk, later }`: the default of `init`'s `server`, what loads a part of
-/// the script and the later part of the module, and the `clientId` of an earlier instance.
+/// errors, `{ server, later, panel }`: the default of `init`'s `server`, the later part of the
+/// module, what gives panels and requests made before, and the `clientId` of an earlier instance.
 /// Gives the `clientId`, the same for the whole life of the page.
 #[wasm_bindgen]
 pub fn install(error_class: &JsValue, parts: &JsValue, client_id: Option<String>) -> String {
     crate::guard::install();
     error::set_class(error_class);
-    crate::dom::set_importer(&convert::member(parts, "chunk"));
-    crate::dom::set_speaker(&convert::member(parts, "words"));
-    crate::effects::later::set(&convert::member(parts, "later"));
+    crate::effects::later::set(parts);
     PAGE.with(|page| page.borrow_mut().default_server = convert::text(parts, "server"));
     CLIENT_ID.with(|cell| cell.set(client_id));
     self::client_id()

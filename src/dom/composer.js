@@ -67,7 +67,7 @@ export class Composer {
 
   /** The placeholder is the name of the text box as well. */
   setPlaceholder(words) {
-    this.#kit.label(this.input, (this.input.placeholder = words));
+    if (this.input.placeholder !== words) this.#kit.label(this.input, (this.input.placeholder = words));
   }
 
   /** While a turn runs the button stops it. */
@@ -104,7 +104,7 @@ export class Composer {
       this.#keep();
     } else {
       this.#read = readStorage(key) ?? '';
-      this.#write(this.#read);
+      this.write(this.#read);
     }
   }
 
@@ -113,7 +113,7 @@ export class Composer {
     if (this.#composing) return;
     if (!this.#edited) this.#aside = this.input.value;
     this.#edited = id;
-    this.#write(text);
+    this.write(text);
     this.input.focus();
     this.input.setSelectionRange(text.length, text.length);
   }
@@ -122,7 +122,7 @@ export class Composer {
   endEdit() {
     if (!this.#edited) return false;
     this.#edited = undefined;
-    this.#write(this.#aside);
+    this.write(this.#aside);
     return true;
   }
 
@@ -136,14 +136,14 @@ export class Composer {
     const files = edited ? '' : this.files?.text();
     // Cleared first: listeners run inside, and may look.
     this.#edited = undefined;
-    this.#write(edited ? this.#aside : '');
+    this.write(edited ? this.#aside : '');
     if (files) this.#tell('attach', files);
     const said = files && !text.trim() ? '' : text;
     const sent = edited ? this.#tell('resend', `${edited}\n${text}`) : this.#tell('send', said);
     if (sent && files) this.files.clear();
     if (!sent) {
       this.#edited = edited;
-      this.#write(text);
+      this.write(text);
     }
     return sent;
   }
@@ -197,7 +197,8 @@ export class Composer {
     return !this.input.value.trim() && (this.#edited || !this.files?.count);
   }
 
-  #write(text) {
+  /** This stands in the box from now on. */
+  write(text) {
     if (this.input.value !== text) this.input.value = text;
     this.#keep();
     this.resize();

@@ -29,7 +29,7 @@ export class Header {
   /** The heading, and whether the server keeps conversations. */
   setTexts(heading, keeps) {
     this.#conversations.hidden = !keeps;
-    this.#heading.textContent = heading;
+    this.#write(this.#heading, heading);
   }
 
   /**
@@ -40,7 +40,12 @@ export class Header {
   show(activity, { classList }) {
     const lost = { starting: 'failed', idle: 'away', stopping: 'away' }[activity] ?? 'cut';
     const isLost = classList.contains(lost);
-    this.#state.textContent = activity && this.#kit.text(isLost ? 'lost' : activity);
+    this.#write(this.#state, activity && this.#kit.text(isLost ? 'lost' : activity));
     this.#state.classList.toggle('lost', isLost);
+  }
+
+  /** Equal words are not laid out again. */
+  #write(line, words) {
+    if (line.textContent !== words) line.textContent = words;
   }
 }

@@ -11,7 +11,7 @@ use mindset_core::json::{self, Value};
 use mindset_core::session::{Ask, Input, Protocol, Refused, SendOptions};
 use mindset_core::view::{Activity, Notice, NoticeAction, Patch, ToolState};
 use wasm_bindgen::prelude::*;
-use web_sys::ShadowRoot;
+use web_sys::HtmlElement;
 
 use crate::convert;
 use crate::driver::Driver;
@@ -23,68 +23,18 @@ mod tools;
 
 use markdown::{Answers, Drawer};
 
-/// The rooms of `panel.js`: a file that JavaScript imports is shipped only if it is named here.
-mod rooms {
-    use wasm_bindgen::prelude::wasm_bindgen;
-
-    #[wasm_bindgen(module = "/src/dom/cards.js")]
-    extern "C" {
-        type Cards;
-    }
-    #[wasm_bindgen(module = "/src/dom/composer.js")]
-    extern "C" {
-        type Composer;
-    }
-    #[wasm_bindgen(module = "/src/dom/frames.js")]
-    extern "C" {
-        type Frames;
-    }
-    #[wasm_bindgen(module = "/src/dom/header.js")]
-    extern "C" {
-        type Header;
-    }
-    #[wasm_bindgen(module = "/src/dom/keys.js")]
-    extern "C" {
-        type Keys;
-    }
-    #[wasm_bindgen(module = "/src/dom/nodes.js")]
-    extern "C" {
-        type Nodes;
-    }
-    #[wasm_bindgen(module = "/src/dom/rows.js")]
-    extern "C" {
-        type Rows;
-    }
-    #[wasm_bindgen(module = "/src/dom/scroll.js")]
-    extern "C" {
-        type Follow;
-    }
-    #[wasm_bindgen(module = "/src/dom/speech.js")]
-    extern "C" {
-        type Speech;
-    }
+#[wasm_bindgen(module = "/src/effects/browser.js")]
+extern "C" {
+    /// The panel of an element, drawn now or before; `tell` hears what it asks for.
+    #[wasm_bindgen(js_name = panelOf)]
+    fn panel_of(host: &HtmlElement, tell: &JsValue) -> Panel;
 }
 
-#[wasm_bindgen(module = "/src/dom/texts.js")]
+#[wasm_bindgen]
 extern "C" {
-    /// Says what language a shadow root speaks.
-    #[wasm_bindgen(js_name = setSpeaker)]
-    pub(crate) fn set_speaker(words: &JsValue);
-}
-
-#[wasm_bindgen(module = "/src/dom/lazy.js")]
-extern "C" {
-    /// Says how a part of the script is loaded by its name.
-    #[wasm_bindgen(js_name = setImporter)]
-    pub(crate) fn set_importer(load: &JsValue);
-}
-
-#[wasm_bindgen(module = "/src/dom/panel.js")]
-extern "C" {
+    /// A panel of `panel.js`.
     type Panel;
 
-    #[wasm_bindgen(constructor)]
-    fn new(root: &ShadowRoot, tell: &JsValue) -> Panel;
     #[wasm_bindgen(method, js_name = setTexts)]
     fn set_texts(this: &Panel, heading: Option<&str>, placeholder: Option<&str>, keeps: bool);
     #[wasm_bindgen(method, js_name = setClosed)]
@@ -208,9 +158,8 @@ impl View {
     }
 
     fn draw(&self, driver: &Rc<Driver>) {
-        let Some(root) = driver.host.element().and_then(|element| element.shadow_root()) else { return };
-        let panel = Panel::new(&root, driver.tell());
-        panel.set_activity(name(Activity::Starting));
+        let Some(element) = driver.host.element() else { return };
+        let panel = panel_of(element, driver.tell());
         let drawn = Rc::new(Drawn {
             panel,
             answers: Answers::default(),
@@ -218,7 +167,8 @@ impl View {
             earlier: RefCell::default(),
         });
         self.0.replace(Some(drawn.clone()));
-        for patch in driver.redraw() {
+        // The panel is new, but for what a person sent before there was a session.
+        for patch in driver.redraw().into_iter().filter(|patch| !matches!(patch, Patch::Clear)) {
             drawn.apply(patch);
         }
     }
@@ -466,16 +416,75 @@ fn name(activity: Activity) -> &'static str {
 #[cfg(target_arch = "wasm32")]
 mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
-    use web_sys::{Element, ShadowRootInit, ShadowRootMode};
+    use web_sys::{Element, ShadowRoot, ShadowRootInit, ShadowRootMode};
 
     use super::*;
+
+    #[wasm_bindgen(module = "/src/dom/panel.js")]
+    extern "C" {
+        #[wasm_bindgen(js_name = Panel)]
+        type Own;
+
+        #[wasm_bindgen(constructor, js_class = "Panel")]
+        fn new(root: &ShadowRoot, tell: &JsValue) -> Own;
+    }
+
+    /// The rooms of `panel.js`: a file that JavaScript imports is there only if it is named here.
+    mod rooms {
+        use wasm_bindgen::prelude::wasm_bindgen;
+
+        #[wasm_bindgen(module = "/src/dom/cards.js")]
+        extern "C" {
+            type Cards;
+        }
+        #[wasm_bindgen(module = "/src/dom/composer.js")]
+        extern "C" {
+            type Composer;
+        }
+        #[wasm_bindgen(module = "/src/dom/frames.js")]
+        extern "C" {
+            type Frames;
+        }
+        #[wasm_bindgen(module = "/src/dom/header.js")]
+        extern "C" {
+            type Header;
+        }
+        #[wasm_bindgen(module = "/src/dom/keys.js")]
+        extern "C" {
+            type Keys;
+        }
+        #[wasm_bindgen(module = "/src/dom/lazy.js")]
+        extern "C" {
+            type Lazy;
+        }
+        #[wasm_bindgen(module = "/src/dom/nodes.js")]
+        extern "C" {
+            type Nodes;
+        }
+        #[wasm_bindgen(module = "/src/dom/rows.js")]
+        extern "C" {
+            type Rows;
+        }
+        #[wasm_bindgen(module = "/src/dom/scroll.js")]
+        extern "C" {
+            type Follow;
+        }
+        #[wasm_bindgen(module = "/src/dom/speech.js")]
+        extern "C" {
+            type Speech;
+        }
+        #[wasm_bindgen(module = "/src/dom/texts.js")]
+        extern "C" {
+            type Texts;
+        }
+    }
 
     /// A panel with one message, whose body is given back.
     fn drawn(role: &str) -> (Panel, Element) {
         let document = web_sys::window().unwrap().document().unwrap();
         let host = document.create_element("div").unwrap();
         let root = host.attach_shadow(&ShadowRootInit::new(ShadowRootMode::Open)).unwrap();
-        let panel = Panel::new(&root, &JsValue::UNDEFINED);
+        let panel: Panel = Own::new(&root, &JsValue::UNDEFINED).unchecked_into();
         panel.add_message("m", role, "");
         let body = root.query_selector("[part=message__body]").unwrap().unwrap();
         (panel, body)

@@ -147,6 +147,15 @@ export class Panel {
     allowed.then((tray) => (this.#composer.files = tray), () => (this.#filesAsked = false));
   }
 
+  /** What is being written. */
+  get draft() {
+    return this.#composer.input.value;
+  }
+
+  set draft(text) {
+    this.#composer.write(text);
+  }
+
   setFiles(id, files) {
     this.#rows.setFiles(id, files);
   }

@@ -4,12 +4,21 @@ import { thrown, toValue } from '../convert.js';
 
 /** The later part of this instance of the module; whole where nobody says otherwise. */
 let later = { isThere: true, load: async () => {} };
+/** Where panels come from. */
+let panel;
+/** A request that was made before the module was there. */
+let ahead;
 
 /** What the first part hears alone: messages of the person, and of requests, which wait themselves. */
 const OWN = new Set(['attach', 'send', 'head', 'bytes', 'end']);
 
-export function setLater(given) {
-  later = given;
+export function setParts(parts) {
+  ({ later, panel, ahead } = parts);
+}
+
+/** The panel of an element; `tell` hears what it asks for. */
+export function panelOf(host, tell) {
+  return panel(host, tell);
 }
 
 /** The page has come to rest: `tell` hears `name` when its listeners ran and the module is whole. */
@@ -176,7 +185,7 @@ export class Fetches {
     let message;
     try {
       // Tokens go in a header; cookies of the runtime's origin are none of our business.
-      const asked = fetch(url, { method, headers: JSON.parse(headers), body, credentials: 'omit', signal });
+      const asked = ahead?.(url, body) ?? fetch(url, { method, headers: JSON.parse(headers), body, credentials: 'omit', signal });
       if (waits) later.load();
       const response = await asked;
       if (waits || !response.ok) await later.load();

@@ -5,9 +5,9 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(module = "/src/effects/browser.js")]
 extern "C" {
-    /// Says which the later part is.
-    #[wasm_bindgen(js_name = setLater)]
-    pub(crate) fn set(later: &JsValue);
+    /// Says which the later part is, and where panels and requests made before come from.
+    #[wasm_bindgen(js_name = setParts)]
+    pub(crate) fn set(parts: &JsValue);
 
     /// Has the later part loaded, and `tell` hear `name` in a task after it.
     pub(crate) fn prepare(tell: &JsValue, name: &str);

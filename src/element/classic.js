@@ -11,8 +11,22 @@ const script = globalThis.document
 
 const at = (file) => new URL(file, script).href;
 
+/** The first part, on its way. */
+let begun;
+
+function first() {
+  const module = begun ?? compile(at(__WASM_FILE__));
+  begun = undefined;
+  return module;
+}
+
+// Where a page is being read an element most likely follows: not even its making is waited for.
+if (!globalThis.mindset && globalThis.document?.readyState === 'loading') {
+  queueMicrotask(() => (begun = compile(at(__WASM_FILE__))).catch(() => {}));
+}
+
 globalThis.mindset ??= setUp({
-  first: () => compile(at(__WASM_FILE__)),
+  first,
   later: () => compile(at(__LATER_FILE__)),
   laterNow: () => compileNow(at(__LATER_FILE__)),
   chunk: (name) => import(at(files[name])),

@@ -7,6 +7,9 @@ const RIGHT_TO_LEFT = ['ar', 'he'];
 /** The first of these tags that there is a table for, as `{ locale, name }`; English without one. */
 export function nearest(tags) {
   for (const tag of tags) {
+    // Most tags say it themselves; what the browser knows of all takes it a while to read.
+    const [plain] = /^(?!zh)[a-z]{2}(?=(-[A-Z]{2})?$)/.exec(tag) ?? [];
+    if (plain === 'en' || SHIPPED.includes(plain)) return { locale: tag, name: plain };
     let wanted;
     try {
       wanted = new Intl.Locale(tag).maximize();

@@ -65,7 +65,12 @@ export class Loader {
 
   /** The theme of elements that name none. */
   get theme() {
-    return (this.config ?? this.#inits[0]?.config ?? this.#kept)?.theme;
+    return this.wanted?.theme;
+  }
+
+  /** The configuration of the page, also if no instance has it yet. */
+  get wanted() {
+    return this.config ?? this.#inits[0]?.config ?? this.#kept;
   }
 
   /** What an element speaks, as the panel's texts take it; nothing of what has no language. */
@@ -90,11 +95,12 @@ export class Loader {
   /** Resolves when an instance lives. After a failure the next call tries again. */
   load() {
     if (this.dead) return Promise.reject(this.dead);
-    this.#loading ??= this.#begin().catch((error) => {
+    // While the page is being read more of it may ask for the same: all hear of one failure.
+    this.#loading ??= this.#begin().catch((error) => new Promise((_, reject) => afterParsing(() => {
       this.#loading = undefined;
       this.#fail(error);
-      throw error;
-    });
+      reject(error);
+    })));
     return this.#loading;
   }
 
@@ -220,7 +226,7 @@ export class Loader {
     this.#inits = [];
     for (const client of this.clients) {
       client.abandon(info);
-      afterParsing(() => client.isConnected && client.report(info, onError));
+      if (client.isConnected) client.report(info, onError);
     }
   }
 }

@@ -3,7 +3,11 @@
 
 import theme from 'mindset-theme';
 import { createChat } from '../chat.js';
+import { setImporter } from '../dom/lazy.js';
+import { setSpeaker } from '../dom/texts.js';
+import { signInAhead, takeAhead } from './ahead.js';
 import { Calls, JSON_VALUES, METHODS } from './calls.js';
+import { Early } from './early.js';
 import { Language } from './language.js';
 import { Loader, MindsetError, afterParsing } from './loader.js';
 
@@ -40,6 +44,8 @@ const PLAIN = ':host(:not([hidden],[headless]:not([headless=false i]))){display:
 
 /** What each element speaks. */
 const languages = new WeakMap();
+/** Where the module gets its panels. */
+const earlies = new WeakMap();
 
 /**
  * Defines the element once per page, where there are elements; gives `{ init, createChat,
@@ -57,7 +63,10 @@ export function setUp(parts) {
     }
     if (page) return page;
   }
-  const loader = new Loader({ ...parts, words: (root) => languages.get(root.host)?.words });
+  const words = (root) => languages.get(root.host)?.words;
+  const loader = new Loader({ ...parts, words, panel: (element, tell) => earlies.get(element).hand(tell), ahead: takeAhead });
+  setImporter(parts.chunk);
+  setSpeaker(words);
   const page = Object.freeze({
     async init(config) {
       if (hasElements) return loader.init(config);
@@ -96,6 +105,7 @@ function elementClass(loader, page) {
 
     #calls = new Calls(loader, this);
     #language = new Language((name) => loader.chunk(name));
+    #early = new Early(this, this.#calls);
     #registered = false;
     #changed = false;
     /** The JSON attributes as they stood last. */
@@ -103,6 +113,8 @@ function elementClass(loader, page) {
     /** The style sheets of this side, as they were adopted last. */
     #sheets = [];
     #isLaid = false;
+    /** The sign-in is on its way. */
+    #isExpected = false;
     /** Whether the layout could not be loaded. */
     #isPlain = false;
 
@@ -114,6 +126,7 @@ function elementClass(loader, page) {
     constructor() {
       super();
       languages.set(this, this.#language);
+      earlies.set(this, this.#early);
       if (!this.shadowRoot) this.attachShadow({ mode: 'open' });
       this.adoptedCallback();
       this.#adoptProperties();
@@ -122,12 +135,19 @@ function elementClass(loader, page) {
     connectedCallback() {
       this.#adoptProperties();
       loader.clients.add(this);
-      this.#speak();
       this.#dress();
       this.#arrange();
-      if (this.#calls.agent) this.#calls.enter((agent) => agent.reattached());
-      else if (loader.glue) this.attach();
-      else loader.load().catch((error) => loader.dead && this.abandon(error));
+      if (this.#calls.agent) {
+        this.#speak();
+        this.#calls.enter((agent) => agent.reattached());
+      } else if (loader.glue) {
+        this.attach();
+      } else {
+        loader.load().catch((error) => loader.dead && this.abandon(error));
+        this.#expect();
+        this.#early.reattached();
+        this.#draw();
+      }
     }
 
     // A move disconnects too, so the end is decided in a later task.
@@ -179,6 +199,7 @@ function elementClass(loader, page) {
       if (name) return this.#readText(name);
       this.#dress();
       this.#arrange();
+      if (!this.#calls.agent && this.#early.isAsked) this.#draw();
       if (this.#changed || !this.#calls.agent) return;
       this.#changed = true;
       queueMicrotask(async () => {
@@ -211,7 +232,8 @@ function elementClass(loader, page) {
       this.#speak();
       // Nobody reads a panel whose words change at once.
       if (this.#language.pending) return void this.#language.pending.then(() => loader.glue && this.#attach(afterParsing));
-      this.#show();
+      if (this.#early.isDrawn) this.#early.draw(this.#language.words);
+      else this.#show();
       const agent = calls.make((glue) => new glue.Agent(this, calls.tools));
       if (!agent) return;
       soon(async () => {
@@ -220,6 +242,7 @@ function elementClass(loader, page) {
         const first = !this.#registered;
         this.#registered = true;
         calls.enter(() => agent.start(first));
+        this.#early.begin();
         calls.begin();
         if (document.readyState === 'complete') this.#awaitInit();
         else addEventListener('load', () => this.#awaitInit(), { once: true });
@@ -246,7 +269,8 @@ function elementClass(loader, page) {
     /** Attributes or the page's configuration changed. */
     refresh() {
       this.#dress();
-      if (!this.#calls.agent) return;
+      this.#expect();
+      if (!this.#calls.agent) return this.#early.isAsked && this.#draw();
       const redraw = () => this.#calls.agent && this.#calls.enter((agent) => agent.redraw());
       if (this.#speak()) redraw();
       else this.#language.pending?.then(redraw);
@@ -255,8 +279,24 @@ function elementClass(loader, page) {
 
     /** Takes on what `locale` and the page's `init` say; true if the words are others now. */
     #speak() {
-      const wanted = this.locale ?? loader.config?.locale;
-      return this.#language.want(wanted ? [wanted] : navigator.languages, loader.config?.strings);
+      const { locale, strings } = loader.wanted ?? {};
+      const wanted = this.locale ?? locale;
+      return this.#language.want(wanted ? [wanted] : navigator.languages, strings);
+    }
+
+    /** Draws the panel that is there before the module. */
+    #draw() {
+      const { pending, words } = (this.#speak(), this.#language);
+      if (this.#calls.agent || !this.isConnected) return;
+      if (pending) return void pending.then(() => this.#draw());
+      if (!this.#early.isDrawn) this.#show();
+      this.#early.draw(words);
+    }
+
+    /** What the session will wait for is asked for before the module is there. */
+    #expect() {
+      if (this.#isExpected || loader.glue || !loader.wanted || !this.isConnected) return;
+      this.#isExpected = signInAhead(this, loader.wanted);
     }
 
     /** An error that the module cannot tell. */
@@ -267,6 +307,7 @@ function elementClass(loader, page) {
     /** There is no instance, or no longer: answer what is open and say so where the panel was. */
     abandon(info) {
       const { code, message } = info;
+      const draft = this.#early.end();
       this.#calls.abandon(info);
       const text = document.createElement('p');
       text.className = 'fallback';
@@ -274,6 +315,11 @@ function elementClass(loader, page) {
       text.textContent =
         code === 'wasm-load' ? (this.#language.words.table?.fallback ?? 'The assistant could not be loaded. Please try again later.') : message;
       this.#show(text);
+      if (!draft) return;
+      const rest = document.createElement('span');
+      rest.className = rest.part = 'fallback__draft';
+      rest.textContent = draft;
+      text.append(rest);
     }
 
     /** Puts nodes in the place of the panel. */
@@ -288,6 +334,7 @@ function elementClass(loader, page) {
       if (!calls.agent) return;
       const agent = calls.end();
       calls.enter(() => agent.free());
+      this.#early.end();
     }
 
     /** An attribute that stands as it stood says nothing new. */

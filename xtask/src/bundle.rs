@@ -51,6 +51,11 @@ pub(crate) fn bundle(shell: &Shell, settings: &Settings, facts: &Facts<'_>) -> R
         command.arg(format!("--define:__WASM_FILE__=\"{}\"", facts.wasm_file));
         command.arg(format!("--define:__LATER_FILE__=\"{}\"", facts.later_file));
         command.arg(format!("--define:__VERSION__=\"{}\"", env!("CARGO_PKG_VERSION")));
+        if format == "iife" {
+            // Browsers that know it read all functions while the file comes, beside what the page
+            // does: most of them run before the first message is sent.
+            command.arg("--banner:js=//# allFunctionsCalledOnLoad");
+        }
         if format == "cjs" {
             // CommonJS has no import.meta; the loader looks before it uses the address.
             command.arg("--log-override:empty-import-meta=silent");

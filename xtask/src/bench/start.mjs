@@ -35,9 +35,9 @@ function typist() {
     }
     return undefined;
   };
-  setInterval(() => {
+  const timer = setInterval(() => {
     const input = document.body && box(document.body);
-    if (!input || window.sent) return;
+    if (!input) return;
     const options = { bubbles: true, composed: true, cancelable: true };
     const isEditable = input.isContentEditable;
     input.focus();
@@ -45,7 +45,8 @@ function typist() {
     else input.value = 'What the person typed';
     input.dispatchEvent(new InputEvent('input', { ...options, data: 'd', inputType: 'insertText' }));
     input.dispatchEvent(new KeyboardEvent('keydown', { ...options, key: 'Enter', code: 'Enter', keyCode: 13 }));
-    window.sent = !(isEditable ? input.textContent : input.value).trim();
+    // Whoever has sent a text looks for no box any more.
+    if (!(isEditable ? input.textContent : input.value).trim()) clearInterval(timer);
   }, 5);
 }
 
