@@ -88,11 +88,33 @@ test('Escape stops a turn before it closes anything, and an input method keeps i
   await until(async () => !(await isOpen()), 'Escape to close it');
 });
 
-test('the launcher is of use before the module is there, and who waits writes on', async () => {
+test('the launcher opens the panel before the module is there, and who writes writes on', async () => {
   let give;
   const held = new Promise((resolve) => { give = resolve; });
   s.runtime.onWasm = () => held;
   const host = await s.open(s.runtime.page('/', html({ elements: element('layout="bubble"') })));
+  const launcher = host.panel.host.locator('[part~="launcher"]');
+  await launcher.click();
+  await host.panel.input.waitFor();
+  await until(() => host.panel.input.evaluate((node) => node.getRootNode().activeElement === node), 'the focus in the text box');
+  await host.page.keyboard.type('hello');
+  await host.page.keyboard.press('Enter');
+  await host.page.keyboard.type('and more');
+  await host.panel.host.getByRole('button', { name: 'Close' }).click();
+  await until(async () => !(await host.panel.input.isVisible()), 'it closed');
+  give();
+  await host.saw('agent-idle');
+  await launcher.click();
+  await host.panel.reads('hello', 'You said: hello.');
+  assert.equal(await host.panel.input.inputValue(), 'and more');
+  assert.equal(await host.panel.host.getByRole('button', { name: 'Close' }).count(), 1);
+});
+
+test('the launcher is of use before the words are there, and who waits writes on', async () => {
+  let give;
+  const held = new Promise((resolve) => { give = resolve; });
+  const options = { before: (page) => page.route(/mindset-texts-de/, (route) => held.then(() => route.continue())) };
+  const host = await s.open(s.runtime.page('/', html({ elements: element('layout="bubble" locale="de"') })), options);
   const launcher = host.panel.host.locator('[part~="launcher"]');
   await launcher.click();
   await host.panel.shows('Help');
