@@ -14,6 +14,7 @@ pub mod json;
 pub mod limits;
 pub mod markdown;
 pub mod passthrough;
+pub mod questionnaire;
 pub mod result;
 pub mod schema;
 pub mod session;

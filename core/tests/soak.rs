@@ -168,7 +168,7 @@ fn any_store(dice: &mut Dice) -> Vec<StoredMessage> {
         let mut message = StoredMessage::new(format!("m{n}"), "r0", role, dice.pick(&PIECES), n);
         for _ in 0..dice.below(4) {
             let (id, name) = (dice.pick(&call_ids).into(), dice.pick(&["look", "", "a.b"]).into());
-            message.calls.push(StoredCall { id, name, arguments: dice.pick(&ARGUMENTS).into() });
+            message.calls.push(StoredCall { id, name, arguments: dice.pick(&ARGUMENTS).into(), ask: None });
         }
         message.call_id = dice.pick(&[None, Some("c1"), Some("c2"), Some("c9")]).map(str::to_owned);
         message.status = dice.pick(&[None, None, Some(MessageStatus::Error), Some(MessageStatus::Stopped)]);

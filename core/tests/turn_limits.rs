@@ -200,6 +200,7 @@ fn broken(dice: &mut Dice, n: usize) -> StoredMessage {
                 arguments: dice
                     .pick(&["{}", "", "{\"a\":", "null", "[1]", "\"x\"", "{\"a\":1}{}"])
                     .to_owned(),
+                ask: None,
             });
         }
     }

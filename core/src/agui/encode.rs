@@ -1,7 +1,7 @@
 //! Events and inputs to JSON.
 
 use super::fields::{Field, Record};
-use super::{Body, Event, RunAgentInput};
+use super::{Body, Event, Interrupt, RunAgentInput};
 use crate::json::{Object, Value};
 
 /// The event as the wire wants it: `type` first, absent fields left out.
@@ -18,6 +18,13 @@ pub fn encode_event(event: &Event) -> Value {
     event.timestamp.write(&mut o, "timestamp");
     event.metadata.write(&mut o, "metadata");
     event.subagent_run_id.write(&mut o, "subagentRunId");
+    Value::Object(o)
+}
+
+/// An interrupt as it stands in the end of a run.
+pub fn encode_interrupt(interrupt: &Interrupt) -> Value {
+    let mut o = Object::new();
+    interrupt.write(&mut o);
     Value::Object(o)
 }
 

@@ -20,7 +20,7 @@ mod shapes;
 mod table;
 
 pub use decode::{DecodeError, decode_event, decode_input};
-pub use encode::{encode_event, encode_input};
+pub use encode::{encode_event, encode_input, encode_interrupt};
 pub use event::{Body, Event, Interrupt, Outcome, TextRole, TokenUsage};
 pub use input::{Content, Context, Message, ResumeEntry, Role, RunAgentInput, Tool, ToolCall};
 pub use order::{Order, Violation};

@@ -11,8 +11,10 @@ use crate::json::Value;
 use crate::limits::MESSAGE;
 use crate::{Millis, NextId};
 
+use super::ask::Decision;
 use super::conversation::{cancelled, open_calls};
 use super::results::{INTERRUPTED, Told};
+use super::resume::{Decided, decisions, settled};
 use super::toolset::{Owner, Toolset};
 use super::{Conversation, Effect, Refusal, StoredCall, StoredFile, StoredMessage, StoredRole};
 
@@ -35,6 +37,8 @@ pub(super) struct Accepted {
     pub(super) stored: Vec<StoredMessage>,
     /// What is to be stored.
     pub(super) new: Vec<StoredMessage>,
+    /// What people have decided.
+    pub(super) decided: Vec<Decided>,
 }
 
 /// Takes what can be taken, or says why there is nothing to run. `tools` says which
@@ -61,7 +65,9 @@ pub(super) fn accept(
     let used = stored.iter().map(|m| m.id.clone()).collect();
     let mut reader = Reader { input, tools, ids, now, own, broken, used, files };
     let users = reader.users(unknown)?;
-    let open = open_calls(&stored);
+    let (asking, open): (Vec<_>, Vec<_>) =
+        open_calls(&stored).into_iter().partition(|call| call.ask.is_some() && !broken);
+    let mut decided = decisions(&input.resume, &stored, &asking)?;
     let mut new = reader.answers(&open)?;
     let answered = |call: &&StoredCall| new.iter().any(|m| m.call_id.as_ref() == Some(&call.id));
     let missing: Vec<_> = open.into_iter().filter(|call| !answered(call)).collect();
@@ -70,27 +76,64 @@ pub(super) fn accept(
     if held && !users.is_empty() && now < last_call(&stored).saturating_add(OWNER_PATIENCE) {
         return Err(held_elsewhere());
     }
-    if users.is_empty() && new.is_empty() {
-        let late = missing.is_empty() && input.messages.last().is_some_and(|m| m.role == Role::Tool);
-        return Err(nothing_new(missing.len(), late));
+    let undecided = |call: &&StoredCall| decided.iter().all(|decided| decided.call.id != call.id);
+    let unanswered: Vec<_> = asking.iter().copied().filter(undecided).collect();
+    if users.is_empty() {
+        let wanted: Vec<_> = missing.iter().chain(&unanswered).copied().collect();
+        check_whole(input, &wanted, new.is_empty() && decided.is_empty())?;
+    } else if asking.iter().any(|call| call.ask.as_ref().is_some_and(|ask| ask.is_approval())) {
+        return Err(undecided_yet());
     }
-    if users.is_empty() && !missing.is_empty() {
-        let names: Vec<_> = missing.iter().map(|c| c.id.as_str()).collect();
-        return Err(invalid(format!(
-            "The run must answer every open call of its step; missing: {}. Send one tool message for each.",
-            names.join(", ")
-        )));
-    }
+    let dismissed = |call: &StoredCall| Decided { call: call.clone(), decision: Decision::Dismissed };
+    let unanswered: Vec<_> = unanswered.into_iter().map(dismissed).collect();
+    decided.extend(unanswered);
     new.extend(lost.into_iter().filter_map(|call| reader.lost(call)));
     new.extend(missing.into_iter().map(|call| reader.given_up(call)));
+    for decided in &decided {
+        new.extend(settled(decided, &input.run_id, reader.ids, now));
+    }
     new.extend(users);
-    Ok(Accepted { truncate, stored, new })
+    Ok(Accepted { truncate, stored, new, decided })
+}
+
+/// A run without a new message brings something, and answers everything its step has left open:
+/// the calls `open`.
+fn check_whole(input: &RunAgentInput, open: &[&StoredCall], nothing: bool) -> Result<(), Refusal> {
+    if nothing {
+        let answers = input.messages.last().is_some_and(|m| m.role == Role::Tool) || !input.resume.is_empty();
+        return Err(nothing_new(open.len(), open.is_empty() && answers));
+    }
+    let names = |asks: bool| -> Vec<&str> {
+        let of_kind = open.iter().filter(|call| call.ask.is_some() == asks);
+        of_kind.map(|call| call.ask.as_ref().map_or(call.id.as_str(), |ask| &ask.id)).collect()
+    };
+    let (calls, interrupts) = (names(false), names(true));
+    if !calls.is_empty() {
+        return Err(invalid(format!(
+            "The run must answer every open call of its step; missing: {}. Send one tool message for each.",
+            calls.join(", ")
+        )));
+    }
+    if interrupts.is_empty() {
+        return Ok(());
+    }
+    Err(invalid(format!(
+        "The run must answer every open interrupt of its step; missing: {}. Send one `resume` entry for each.",
+        interrupts.join(", ")
+    )))
 }
 
 /// When the newest calls were made.
 fn last_call(stored: &[StoredMessage]) -> Millis {
     let called = stored.iter().rfind(|m| m.is_answer());
     called.map_or(0, |m| m.created_at)
+}
+
+fn undecided_yet() -> Refusal {
+    ErrorInfo::new(
+        ErrorCode::Busy,
+        "A tool of this conversation waits for a person's approval. Allow or deny it first, or cancel the run.",
+    )
 }
 
 fn held_elsewhere() -> Refusal {
@@ -308,7 +351,7 @@ fn nothing_new(open: usize, late: bool) -> Refusal {
     let rest = if open == 0 {
         "Send a user message with an id of its own."
     } else {
-        "Send a user message with an id of its own, or the results of the open calls."
+        "Send a user message with an id of its own, or what the open calls and interrupts wait for."
     };
     ErrorInfo::new(ErrorCode::Conflict, format!("The run brings nothing new to the conversation. {rest}"))
 }

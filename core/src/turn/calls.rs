@@ -89,6 +89,7 @@ impl Call {
             id: self.id.clone(),
             name: self.name.clone(),
             arguments: arguments::normalise(&self.arguments).to_owned(),
+            ask: None,
         }
     }
 

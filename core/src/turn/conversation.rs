@@ -6,7 +6,8 @@ use crate::event::{Citation, MessageStatus, ToolSource, Widget};
 use crate::json::Object;
 use crate::{Millis, NextId};
 
-use super::{ModelUsage, StoredFile};
+use super::{Ask, ModelUsage, StoredFile};
+use crate::agui::Interrupt;
 
 /// What stands for the result of a call that never got one.
 pub(super) const CANCELLED: &str = "cancelled by the user";
@@ -34,20 +35,31 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The calls that wait for a result: those of the last assistant message, as
+    /// The calls that wait for the page's results: those of the last assistant message, as
     /// long as nobody has said anything since.
     pub fn open_calls(&self) -> Vec<&StoredCall> {
-        open_calls(&self.messages)
+        open_calls(&self.messages).into_iter().filter(|call| call.ask.is_none()).collect()
     }
 
-    /// The results that close every open call as cancelled, to be stored.
+    /// What people are asked by other calls of that message.
+    pub fn open_interrupts(&self) -> Vec<Interrupt> {
+        open_interrupts(&self.messages)
+    }
+
+    /// The results that close every open call and interrupt as cancelled, to be stored.
     pub fn cancel_open_calls(&self, run_id: &str, ids: &mut dyn NextId, now: Millis) -> Vec<StoredMessage> {
         let cancel = |call: &StoredCall| cancelled(call, run_id, ids.next_id(), now);
-        self.open_calls().into_iter().map(cancel).collect()
+        open_calls(&self.messages).into_iter().map(cancel).collect()
     }
 }
 
-/// See [`Conversation::open_calls`].
+/// See [`Conversation::open_interrupts`].
+pub(super) fn open_interrupts(messages: &[StoredMessage]) -> Vec<Interrupt> {
+    let asks = |call: &StoredCall| call.ask.as_ref().map(|ask| ask.interrupt(call));
+    open_calls(messages).into_iter().filter_map(asks).collect()
+}
+
+/// The calls of the last answer that have no result, the page's and those that ask people.
 pub(super) fn open_calls(messages: &[StoredMessage]) -> Vec<&StoredCall> {
     let Some(at) = messages.iter().rposition(StoredMessage::is_answer) else {
         return Vec::new();
@@ -191,7 +203,7 @@ impl StoredRole {
 }
 
 /// A call of a stored assistant message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StoredCall {
     /// Unique in its conversation.
     pub id: String,
@@ -199,4 +211,13 @@ pub struct StoredCall {
     pub name: String,
     /// JSON text, as the model wrote it.
     pub arguments: String,
+    /// What it waits for, or waited for, before it has a result.
+    pub ask: Option<Box<Ask>>,
+}
+
+impl StoredCall {
+    /// Whether the interrupt with this id is its.
+    pub(super) fn asks(&self, interrupt_id: &str) -> bool {
+        self.ask.as_ref().is_some_and(|ask| ask.id == interrupt_id)
+    }
 }

@@ -106,6 +106,16 @@ impl<'a> Heard<'a> {
             Body::Custom { value, .. } => value.str("toolCallId").unwrap_or(""),
             _ => return,
         };
+        // A call that waited for a person was told by the run before.
+        if let (Body::Custom { value, .. }, None) = (&event.body, self.call(id)) {
+            let name = value.str("toolName").unwrap_or("");
+            let (arguments, ended, answered) = (true, true, false);
+            self.calls.push(HeardCall { id, name, arguments, ended, start: None, since: None, answered });
+        }
+        if let (Body::ToolCallResult { .. }, None) = (&event.body, self.call(id)) {
+            let (arguments, ended, answered) = (true, true, true);
+            self.calls.push(HeardCall { id, name: "", arguments, ended, start: None, since: None, answered });
+        }
         let Some(call) = self.calls.iter_mut().find(|call| call.id == id) else { return };
         match &event.body {
             Body::ToolCallArgs { .. } => call.arguments = true,

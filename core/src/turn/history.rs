@@ -175,6 +175,7 @@ mod tests {
                 id: (*id).into(),
                 name: "t".into(),
                 arguments: (*arguments).into(),
+                ask: None,
             })
             .collect();
         m

@@ -8,7 +8,9 @@
 
 mod accept;
 mod answer;
+mod approvals;
 mod arguments;
+mod ask;
 mod bounds;
 mod calls;
 mod citations;
@@ -21,13 +23,17 @@ mod model;
 mod names;
 mod page_tools;
 mod prompt;
+mod questions;
 mod recover;
 mod results;
+mod resume;
 mod running;
 mod step;
 mod tool;
 mod toolset;
 
+pub use approvals::{Approvals, fits};
+pub use ask::{Approval, Ask, Asked};
 pub use bounds::{Bounds, Spend};
 pub use conversation::{Conversation, Effect, StoredCall, StoredMessage, StoredRole};
 pub use files::{FileLinks, MAX_FILES, StoredFile};
@@ -54,6 +60,10 @@ pub struct Agent {
     /// What the runtime can run for the model in this run: the tools of the session's
     /// MCP servers and its own.
     pub tools: Vec<ServerTool>,
+    /// Which of their calls a person has to allow.
+    pub approvals: Approvals,
+    /// Whether the model may ask the person something, by a tool called `ask_user`.
+    pub ask_user: bool,
 }
 
 /// What the adapter lends a run.
@@ -130,7 +140,7 @@ pub enum Output {
 pub enum RunState {
     /// It ended well, or at a bound.
     Finished,
-    /// It waits for the client's tools.
+    /// It waits for the client's tools, or for a person.
     Waiting,
     /// It failed.
     Error,

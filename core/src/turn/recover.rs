@@ -17,6 +17,7 @@ use super::running::token_usage;
 use super::toolset::Owner;
 use super::{
     Conversation, Effect, ModelUsage, RunState, StoredCall, StoredMessage, StoredRole, citations, results,
+    resume,
 };
 
 /// The result of a call that had not begun.
@@ -157,6 +158,11 @@ impl Rest<'_> {
         for (_, call) in calls() {
             self.settle(call);
         }
+        let before = self.messages.iter().rfind(|m| m.run_id != self.run_id && m.is_answer());
+        let asked = before.filter(|m| m.status.is_none()).map_or(Vec::new(), |m| m.calls.clone());
+        for call in asked.iter().filter(|call| call.ask.is_some()) {
+            self.settle_asked(call);
+        }
         let earlier: Vec<StoredCall> = open_calls(&self.messages).into_iter().cloned().collect();
         for call in earlier {
             let told = Told::unknown(INTERRUPTED, true, 0);
@@ -164,6 +170,30 @@ impl Rest<'_> {
             message.effect = Some(may_have_acted(&call));
             self.messages.push(message);
         }
+    }
+
+    /// A call of the run before, about which the person of this run has decided.
+    fn settle_asked(&mut self, call: &StoredCall) {
+        let heard = self.heard.call(&call.id);
+        if heard.is_some_and(|heard| heard.answered) {
+            return;
+        }
+        if heard.is_some() {
+            return self.settle(call);
+        }
+        let known = self.messages.iter().find(|m| m.call_id.as_ref() == Some(&call.id)).cloned();
+        let message = match known {
+            Some(message) if message.run_id == self.run_id => message,
+            Some(_) => return,
+            None => {
+                let told = Told::refused(NOT_RUN.to_owned());
+                let message = told.message(self.ids.next_id(), self.run_id, &call.id, self.now);
+                self.messages.push(message.clone());
+                message
+            }
+        };
+        let (body, mindset) = resume::told(call, &message);
+        self.emit(body, mindset);
     }
 
     fn settle(&mut self, call: &StoredCall) {

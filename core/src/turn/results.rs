@@ -8,7 +8,7 @@ use crate::object;
 use crate::result::{MAX_BYTES, cut};
 
 use super::toolset::Owner;
-use super::{Effect, ServerTool, StoredMessage, StoredRole, ToolOutcome};
+use super::{Effect, ServerTool, StoredMessage, StoredRole, ToolOutcome, resume};
 
 /// Bytes of a result in one event, as JSON: an event must stay under 1 MiB.
 const MAX_EVENT: usize = 768 * 1024;
@@ -96,6 +96,9 @@ impl Told {
         let mut mindset = object! { "ok": self.ok };
         if !self.ok {
             mindset.insert("error", self.content.chars().take(MAX_ERROR).collect::<String>());
+        }
+        if resume::is_declined(&self.content) {
+            mindset.insert("declined", true);
         }
         mindset.insert("durationMs", self.duration);
         describe(&mut mindset, name, owner);

@@ -21,7 +21,7 @@ use super::step::Step;
 use super::toolset::{self, Toolset};
 use super::{
     Agent, Conversation, FileLinks, Input, ModelEvent, ModelRequest, ModelTool, ModelUsage, Output, Refusal,
-    RunState, StoredMessage, StoredRole, bounds, ending, history, prompt,
+    RunState, StoredMessage, StoredRole, bounds, ending, history, prompt, questions,
 };
 
 /// Everything of a run.
@@ -45,10 +45,33 @@ pub(super) struct Run {
     pub(super) ids: Box<dyn NextId + Send>,
     pub(super) patterns: Box<dyn Pattern + Send>,
     pub(super) files: Box<dyn FileLinks + Send>,
+    pub(super) reach: Reach,
     deadline: Millis,
     usage: Option<ModelUsage>,
     pub(super) state: State,
     outputs: VecDeque<Output>,
+}
+
+/// Who can answer what a run asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Nobody: the client says what it can do, and that is not among it.
+    Nobody,
+    /// Somebody, the client promises.
+    Promised,
+    /// Perhaps somebody: the client says nothing of itself.
+    Unsaid,
+}
+
+impl Reach {
+    fn of(input: &RunAgentInput) -> Reach {
+        let mindset = input.forwarded_props.as_ref().and_then(|props| props.get("mindset"));
+        match mindset.filter(|mindset| !mindset.is_null()) {
+            None => Reach::Unsaid,
+            Some(mindset) if mindset.get("answers").and_then(Value::as_bool) == Some(true) => Reach::Promised,
+            Some(_) => Reach::Nobody,
+        }
+    }
 }
 
 /// What a run waits for.
@@ -73,10 +96,15 @@ impl Run {
         prompt::check_context(&input.context)?;
         let passthrough = toolset::passthrough(input.mindset("passthroughParams"))?;
         let mut agent = agent;
+        if agent.ask_user {
+            agent.tools.push(questions::tool());
+        }
         let (tools, warnings) = Toolset::new(&input.tools, std::mem::take(&mut agent.tools), &*patterns)?;
         let passthrough = tools.relevant(passthrough);
         let used = conversation.used;
-        let Accepted { truncate, stored, new } = accept(&input, conversation, &tools, &mut *ids, now)?;
+        let reach = Reach::of(&input);
+        let Accepted { truncate, stored, new, decided } =
+            accept(&input, conversation, &tools, &mut *ids, now)?;
         // A new message is a new turn, whose limits count anew.
         let goes_on = !new.iter().any(|m| m.role == StoredRole::User);
         let left = agent.bounds.deadline.saturating_sub(if goes_on { used } else { 0 });
@@ -96,11 +124,13 @@ impl Run {
             ids,
             patterns,
             files,
+            reach,
             usage: None,
             state: State::Over,
             outputs: VecDeque::new(),
         };
         run.begin(truncate, new, warnings, now);
+        run.resume(decided, now);
         Ok(run)
     }
 
@@ -186,7 +216,6 @@ impl Run {
             self.warn(message, now);
         }
         self.store(new);
-        self.next_step(now);
     }
 
     /// Calls the model, if no bound forbids it.
@@ -200,8 +229,13 @@ impl Run {
         self.ask();
     }
 
-    fn ask(&mut self) {
+    /// Sees what the tools look like now.
+    pub(super) fn offer(&mut self) {
         self.offered = self.tools.offer(&self.passthrough);
+    }
+
+    fn ask(&mut self) {
+        self.offer();
         self.state = State::Model(Answer::new(self.ids.next_id()));
         self.output(Output::CallModel(ModelRequest {
             model: self.agent.model.clone(),

@@ -5,24 +5,41 @@ use crate::agui::{Body, Outcome};
 use crate::event::{Citation, Widget};
 use crate::json::Object;
 use crate::passthrough::{CheckedArgs, FullArgs};
+use crate::questionnaire::Questionnaire;
 
 use super::answer::Answer;
 use super::calls::Call;
-use super::conversation::CANCELLED;
+use super::conversation::{CANCELLED, open_interrupts};
 use super::files;
 use super::results::{self, Told};
-use super::running::{Run, State};
+use super::running::{Reach, Run, State};
 use super::toolset::Owner;
 use super::{
-    ModelUsage, Output, RunState, ServerTool, StoredMessage, StoredRole, ToolOutcome, ToolRequest, arguments,
-    citations,
+    Approval, Ask, Asked, ModelUsage, Output, RunState, ServerTool, StoredCall, StoredMessage, StoredRole,
+    ToolOutcome, ToolRequest, arguments, citations, questions,
 };
 
+/// Bytes of everything that people are shown for one step: one event tells it.
+const MAX_ASKED: usize = 256 * 1024;
+
+/// What the model is told of a call that nobody can allow.
+const NOBODY: &str = "Nobody can approve this call now: it was not run. Go on without this tool, and say what you \
+     could not do.";
+
+/// What the model is told of questions that nobody can answer.
+const NO_ANSWERS: &str =
+    "Nobody can answer questions now. Go on without an answer, and say what you have assumed.";
+
 /// A step whose tools run.
+#[derive(Default)]
 pub(super) struct Step {
     running: Vec<Running>,
+    /// What they are to do, until they run.
+    requests: Vec<ToolRequest>,
     /// Calls that the client gets when the others are done: identifiers and names.
     pending: Vec<(String, String)>,
+    /// Calls that wait for a person, as long.
+    asking: Vec<StoredCall>,
 }
 
 struct Running {
@@ -34,7 +51,22 @@ struct Running {
 enum Fate {
     Refused(String),
     Run(ServerTool, FullArgs),
+    Asks(Box<Ask>),
     Client,
+}
+
+impl Step {
+    /// Has `tool` run for the call.
+    pub(super) fn run(&mut self, call_id: &str, tool: ServerTool, arguments: FullArgs) {
+        self.requests.push(ToolRequest {
+            call_id: call_id.to_owned(),
+            source: tool.source,
+            server: tool.server.clone(),
+            name: tool.name.clone(),
+            arguments,
+        });
+        self.running.push(Running { call_id: call_id.to_owned(), tool });
+    }
 }
 
 impl Run {
@@ -43,37 +75,37 @@ impl Run {
         if answer.is_nothing() {
             return self.said_nothing(&answer, now);
         }
-        let message = StoredMessage { usage, ..self.message_of(&answer, now) };
-        let cited = message.citations.clone();
+        let fates = self.fates(answer.calls());
+        let mut message = StoredMessage { usage, ..self.message_of(&answer, now) };
+        for (call, fate) in message.calls.iter_mut().zip(&fates) {
+            call.ask = if let Fate::Asks(ask) = fate { Some(ask.clone()) } else { None };
+        }
+        let (cited, calls) = (message.citations.clone(), message.calls.clone());
         self.store([message]);
         self.emit_all(answer.finish(), now);
         self.tell_citations(&answer, &cited, now);
-        if answer.calls().is_empty() {
+        if calls.is_empty() {
             return self.finish(
                 Outcome::Success { pending_tool_call_ids: Vec::new() },
                 RunState::Finished,
                 now,
             );
         }
-        let mut step = Step { running: Vec::new(), pending: Vec::new() };
-        let mut requests = Vec::new();
-        for call in answer.calls() {
-            match self.fate(call) {
-                Fate::Refused(why) => self.refuse(call, why, now),
-                Fate::Client => step.pending.push((call.id.clone(), call.name.clone())),
-                Fate::Run(tool, arguments) => {
-                    requests.push(ToolRequest {
-                        call_id: call.id.clone(),
-                        source: tool.source,
-                        server: tool.server.clone(),
-                        name: tool.name.clone(),
-                        arguments,
-                    });
-                    step.running.push(Running { call_id: call.id.clone(), tool });
-                }
+        let mut step = Step::default();
+        for (call, fate) in calls.into_iter().zip(fates) {
+            match fate {
+                Fate::Refused(why) => self.refuse(&call, why, now),
+                Fate::Client => step.pending.push((call.id, call.name)),
+                Fate::Asks(_) => step.asking.push(call),
+                Fate::Run(tool, arguments) => step.run(&call.id, tool, arguments),
             }
         }
-        for (request, running) in requests.into_iter().zip(&step.running) {
+        self.run_step(step, now);
+    }
+
+    /// Starts the tools of a step.
+    pub(super) fn run_step(&mut self, mut step: Step, now: Millis) {
+        for (request, running) in std::mem::take(&mut step.requests).into_iter().zip(&step.running) {
             self.emit(results::tool_start(&running.call_id, &running.tool), Object::new(), now);
             self.output(Output::CallTool(request));
         }
@@ -100,24 +132,81 @@ impl Run {
         }
     }
 
-    fn fate(&self, call: &Call) -> Fate {
+    /// What becomes of each call.
+    fn fates(&mut self, calls: &[Call]) -> Vec<Fate> {
+        let (mut fates, mut asked) = (Vec::with_capacity(calls.len()), 0);
+        for call in calls {
+            let mut fate = self.fate(call);
+            if let Fate::Asks(ask) = &fate {
+                asked += ask.to_json().text().len();
+                if asked > MAX_ASKED {
+                    fate = Fate::Refused(format!(
+                        "The call was not run: there is too much to show to a person at once, over {MAX_ASKED} \
+                         bytes. Make fewer or smaller calls."
+                    ));
+                }
+            }
+            fates.push(fate);
+        }
+        fates
+    }
+
+    fn fate(&mut self, call: &Call) -> Fate {
         let tool = match self.tools.owner(&call.name) {
             Owner::Nobody => return Fate::Refused(self.tools.no_such_tool(&call.name)),
             Owner::Page => return arguments::fault(&call.arguments).map_or(Fate::Client, Fate::Refused),
-            Owner::Server(tool) => tool,
+            Owner::Server(tool) => tool.clone(),
         };
         let Some(seen) = self.offered.iter().find(|offered| offered.name == call.name) else {
             return Fate::Refused(self.tools.no_such_tool(&call.name));
         };
-        let full =
-            CheckedArgs::read(&call.arguments, &seen.parameters, &*self.patterns).and_then(|checked| {
-                let files = files::for_tool(tool, &self.messages, &*self.files);
-                self.tools.inject(checked, tool, &self.passthrough, files.as_ref())
-            });
-        full.map_or_else(Fate::Refused, |arguments| Fate::Run(tool.clone(), arguments))
+        let checked = match CheckedArgs::read(&call.arguments, &seen.parameters, &*self.patterns) {
+            Ok(checked) => checked,
+            Err(why) => return Fate::Refused(why),
+        };
+        if questions::is(&tool) {
+            return self.questions(&checked);
+        }
+        let files = files::for_tool(&tool, &self.messages, &*self.files);
+        match self.tools.inject(checked, &tool, &self.passthrough, files.as_ref()) {
+            Err(why) => Fate::Refused(why),
+            Ok(arguments) => match self.agent.approvals.needed(&tool) {
+                None => Fate::Run(tool, arguments),
+                Some(named) => self.approval(tool, named, &arguments),
+            },
+        }
     }
 
-    fn refuse(&mut self, call: &Call, why: String, now: Millis) {
+    /// The questions of a call of `ask_user`.
+    fn questions(&mut self, arguments: &CheckedArgs) -> Fate {
+        if self.reach == Reach::Nobody {
+            return Fate::Refused(NO_ANSWERS.to_owned());
+        }
+        let id = self.ids.next_id();
+        match Questionnaire::read(arguments.given(), &id) {
+            Ok(questions) => self.asks(id, Asked::Questions(questions)),
+            Err(why) => Fate::Refused(format!(
+                "The questions were not asked: {why} Call the tool again with that mended, or go on without."
+            )),
+        }
+    }
+
+    /// The question whether a call may run.
+    fn approval(&mut self, tool: ServerTool, named: bool, arguments: &FullArgs) -> Fate {
+        if self.reach == Reach::Nobody {
+            return Fate::Refused(NOBODY.to_owned());
+        }
+        let tool = ServerTool { description: String::new(), parameters: None, ..tool };
+        let supplied = arguments.supplied().map(|(name, _)| name.to_owned()).collect();
+        let id = self.ids.next_id();
+        self.asks(id, Asked::Approval(Approval { tool, named, shown: arguments.masked(), supplied }))
+    }
+
+    fn asks(&self, id: String, what: Asked) -> Fate {
+        Fate::Asks(Box::new(Ask { id, what, promised: self.reach == Reach::Promised }))
+    }
+
+    fn refuse(&mut self, call: &StoredCall, why: String, now: Millis) {
         let told = Told::refused(why);
         let message = told.message(self.ids.next_id(), &self.run_id, &call.id, now);
         let owner = self.tools.owner(&call.name);
@@ -178,6 +267,9 @@ impl Run {
     fn go_on(&mut self, step: Step, now: Millis) {
         if !step.running.is_empty() {
             self.state = State::Tools(step);
+        } else if !step.asking.is_empty() {
+            let interrupts = open_interrupts(&self.messages);
+            self.finish(Outcome::Interrupt { interrupts }, RunState::Waiting, now);
         } else if step.pending.is_empty() {
             self.next_step(now);
         } else {
@@ -199,6 +291,9 @@ impl Run {
             let (body, mindset): (Body, Object) = told.event(&message, name, &Owner::Page);
             self.store([message]);
             self.emit(body, mindset, now);
+        }
+        for call in &step.asking {
+            self.refuse(call, CANCELLED.to_owned(), now);
         }
     }
 }

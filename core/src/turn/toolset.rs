@@ -10,7 +10,7 @@ use crate::schema::{Matcher, Pattern, Schema};
 
 use super::files;
 use super::names::model_names;
-use super::{ModelTool, Refusal, ServerTool, page_tools};
+use super::{ModelTool, Refusal, ServerTool, page_tools, questions};
 
 /// What the model may call in this run: the page's tools as they came, and the
 /// runtime's.
@@ -70,7 +70,9 @@ impl Toolset {
         let known = self.key_names();
         let mut offered = self.page.clone();
         offered.extend(self.server.iter().map(|(name, tool)| {
-            let supplied = |parameter: &str| passthrough.value(tool.key_name(), &known, parameter).is_some();
+            let supplied = |parameter: &str| {
+                !questions::is(tool) && passthrough.value(tool.key_name(), &known, parameter).is_some()
+            };
             ModelTool {
                 name: name.clone(),
                 description: tool.description.clone(),
@@ -87,6 +89,12 @@ impl Toolset {
             None if self.page.iter().any(|tool| tool.name == name) => Owner::Page,
             None => Owner::Nobody,
         }
+    }
+
+    /// The tool that is called so at home, and what the model calls it.
+    pub(super) fn of(&self, wanted: ToolName<'_>) -> Option<(&str, &ServerTool)> {
+        let found = self.server.iter().find(|(_, tool)| tool.key_name() == wanted);
+        found.map(|(name, tool)| (name.as_str(), tool))
     }
 
     /// The name that people and events know.

@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use mindset_core::turn::fits;
 use reqwest::Url;
 use toml::{Table, Value};
 
@@ -58,18 +59,6 @@ impl McpServer {
     pub fn only_reads(&self, name: &str) -> bool {
         self.read_only.iter().any(|pattern| fits(pattern, name))
     }
-}
-
-/// Whether `name` fits `pattern`, in which `*` stands for any text.
-fn fits(pattern: &str, name: &str) -> bool {
-    let Some((start, mut rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut name) = name.strip_prefix(start) else { return false };
-    while let Some((middle, after)) = rest.split_once('*') {
-        let Some(at) = name.find(middle) else { return false };
-        name = name.get(at + middle.len()..).unwrap_or_default();
-        rest = after;
-    }
-    name.ends_with(rest)
 }
 
 /// Whether an address is one of this computer, a private network, or of nobody.

@@ -3,6 +3,7 @@
 //! Reading finds all faults at once, each with its place, what is wrong and the
 //! remedy. Values from the environment win over the file.
 
+mod approvals;
 mod bounds;
 mod contexts;
 mod env;
@@ -33,7 +34,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mindset_core::turn::Bounds;
+use mindset_core::turn::{Approvals, Bounds};
 
 /// The whole configuration, checked.
 #[derive(Debug, Clone)]
@@ -194,6 +195,10 @@ pub struct Agent {
     pub mcp_servers: Vec<String>,
     /// Whether people may attach files.
     pub uploads: bool,
+    /// Which calls of its tools a person has to allow.
+    pub approvals: Approvals,
+    /// Whether it may ask people questions, by the tool `ask_user`.
+    pub ask_user: bool,
     /// The hidden message with which it begins every conversation in the chat.
     pub icebreaker: Option<String>,
     /// Messages that a chat offers while nothing was said in it.

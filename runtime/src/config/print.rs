@@ -129,6 +129,8 @@ fn agent(a: &Agent) -> Table {
         t.insert("mcp_servers".into(), texts(a.mcp_servers.iter().cloned()));
     }
     t.insert("uploads".into(), Value::Boolean(a.uploads));
+    super::approvals::print(&a.approvals, &mut t);
+    t.insert("ask_user".into(), Value::Boolean(a.ask_user));
     if let Some(icebreaker) = &a.icebreaker {
         put(&mut t, "icebreaker", icebreaker.as_str());
     }

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use mindset_core::agui::encode_interrupt;
 use mindset_core::error::ErrorCode;
 use mindset_core::event::{Author, ChatMessage, Feedback};
 use mindset_core::json::{self, Object, Value};
@@ -152,16 +153,16 @@ pub(super) async fn whole(
     answer.insert("messages", page.messages.iter().filter_map(one).collect::<Vec<_>>());
     let oldest = page.messages.first().filter(|_| page.more);
     answer.insert_some("before", oldest.map(|message| message.id.as_str()));
-    let mut open = Vec::new();
+    let mut open = Open::default();
     if let Some(run) = runs.active {
         answer.insert("activeRun", active_run(&run));
         if run.status != RunStatus::Running {
-            open = open_calls(app, row, run).await?;
+            open = Open::of(app, row, &run).await?;
         }
     }
     answer.insert_some("lastRun", runs.last.as_ref().map(last_run));
-    answer.insert("openCalls", open);
-    answer.insert("openInterrupts", Value::Array(Vec::new()));
+    answer.insert("openCalls", open.calls);
+    answer.insert("openInterrupts", open.interrupts);
     answer.insert("queue", Value::Array(Vec::new()));
     Ok(answer)
 }
@@ -198,18 +199,30 @@ fn last_run(run: &LastRun) -> Object {
     last
 }
 
-/// The calls that a waiting run has left to its page.
-async fn open_calls(app: &App, row: &ConversationRow, run: ActiveRun) -> ApiResult<Vec<Object>> {
-    let messages = app.store().messages(row.key).await?;
-    let conversation = Conversation { id: row.id.clone(), messages, ..Conversation::default() };
-    let open = |call: &StoredCall| {
-        let mut open = object! {
-            "toolCallId": &call.id, "toolName": &call.name, "arguments": &call.arguments, "runId": &run.id,
+/// What a waiting run waits for.
+#[derive(Default)]
+struct Open {
+    /// The calls that it has left to its page.
+    calls: Vec<Object>,
+    /// What it asks people.
+    interrupts: Vec<Value>,
+}
+
+impl Open {
+    async fn of(app: &App, row: &ConversationRow, run: &ActiveRun) -> ApiResult<Open> {
+        let messages = app.store().messages(row.key).await?;
+        let conversation = Conversation { id: row.id.clone(), messages, ..Conversation::default() };
+        let call = |call: &StoredCall| {
+            let mut open = object! {
+                "toolCallId": &call.id, "toolName": &call.name, "arguments": &call.arguments, "runId": &run.id,
+            };
+            open.insert_some("clientId", run.client.as_deref());
+            open
         };
-        open.insert_some("clientId", run.client.as_deref());
-        open
-    };
-    Ok(conversation.open_calls().into_iter().map(open).collect())
+        let calls = conversation.open_calls().into_iter().map(call).collect();
+        let interrupts = conversation.open_interrupts().iter().map(encode_interrupt).collect();
+        Ok(Open { calls, interrupts })
+    }
 }
 
 /// A message as the transcript shows it: no tool results, nothing silent, and no

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_channel::mpsc;
 use futures_util::StreamExt;
-use mindset_core::agui::Role;
+use mindset_core::agui::{Role, RunAgentInput};
 use mindset_core::error::ErrorCode;
 use mindset_core::json::Value;
 use mindset_core::turn::{self, Conversation, Ports, RunState, Turn};
@@ -149,13 +149,14 @@ impl Runs {
             disclosure: order.model.disclosure().map(str::to_owned),
             bounds: order.agent.bounds,
             tools: listed.tools,
+            approvals: order.agent.approvals,
+            ask_user: order.agent.ask_user,
         };
         let run_id = order.input.run_id.clone();
         let client = order.input.mindset("clientId").and_then(Value::as_str).map(str::to_owned);
         let user = user.clone();
-        // A run that only brings results goes on with a turn that has said it already.
-        let goes_on = order.input.messages.last().is_some_and(|m| m.role == Role::Tool);
-        let warnings = if goes_on { Vec::new() } else { listed.warnings };
+        // A run that goes on with a turn has said it already.
+        let warnings = if goes_on(&order.input) { Vec::new() } else { listed.warnings };
         let links = Arc::clone(&self.links);
         let files = Box::new(move |id: &str| links.link(id, clock::now()));
         let ports = Ports { ids: Box::new(ids::uuid), patterns: Box::new(Patterns), files };
@@ -254,6 +255,11 @@ impl Runs {
             ApiError::new(ErrorCode::ServerError, "The conversation was not stored. Try again.")
         })
     }
+}
+
+/// Whether the run only brings results of tools or what people have decided.
+fn goes_on(input: &RunAgentInput) -> bool {
+    input.messages.last().is_some_and(|m| m.role == Role::Tool) || !input.resume.is_empty()
 }
 
 /// The run's conversation was deleted after it.

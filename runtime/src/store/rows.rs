@@ -3,7 +3,7 @@
 use mindset_core::event::{Citation, MessageStatus, ToolSource, Widget};
 use mindset_core::json::{self, Value};
 use mindset_core::object;
-use mindset_core::turn::{Effect, ModelUsage, StoredCall, StoredFile, StoredMessage, StoredRole};
+use mindset_core::turn::{Ask, Effect, ModelUsage, StoredCall, StoredFile, StoredMessage, StoredRole};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
@@ -46,11 +46,13 @@ pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
 }
 
 pub(super) fn calls(message: &StoredMessage) -> Option<String> {
-    let calls = message
-        .calls
-        .iter()
-        .map(|c| object! { "id": c.id.as_str(), "name": c.name.as_str(), "arguments": c.arguments.as_str() });
-    let calls: Vec<_> = calls.collect();
+    let call = |c: &StoredCall| {
+        let mut call =
+            object! { "id": c.id.as_str(), "name": c.name.as_str(), "arguments": c.arguments.as_str() };
+        call.insert_some("ask", c.ask.as_ref().map(|ask| ask.to_json()));
+        call
+    };
+    let calls: Vec<_> = message.calls.iter().map(call).collect();
     (!calls.is_empty()).then(|| Value::from(calls).to_string())
 }
 
@@ -60,7 +62,12 @@ fn read_calls(value: &Value) -> Vec<StoredCall> {
         .as_array()
         .unwrap_or_default()
         .iter()
-        .map(|c| StoredCall { id: text(c, "id"), name: text(c, "name"), arguments: text(c, "arguments") })
+        .map(|c| StoredCall {
+            id: text(c, "id"),
+            name: text(c, "name"),
+            arguments: text(c, "arguments"),
+            ask: c.get("ask").and_then(Ask::from_json).map(Box::new),
+        })
         .collect()
 }
 

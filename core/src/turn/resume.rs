@@ -1,0 +1,193 @@
+//! What people have answered to the open interrupts of a conversation: read from a run's
+//! `resume`, told to the model, and carried out by the run.
+
+use crate::agui::ResumeEntry;
+use crate::error::{ErrorCode, ErrorInfo};
+use crate::event::{MessageStatus, Widget};
+use crate::json::{Object, Value};
+use crate::object;
+use crate::passthrough::{CheckedArgs, FullArgs};
+use crate::{Millis, NextId};
+
+use super::ask::Decision;
+use super::results::Told;
+use super::running::Run;
+use super::step::Step;
+use super::toolset::Owner;
+use super::{
+    Approval, Asked, Refusal, ServerTool, StoredCall, StoredMessage, StoredRole, files, questions, results,
+};
+
+/// What the model is told of a call that a person did not allow.
+pub(super) const DECLINED: &str = "The person declined this call: it was not run. Do not try to reach the same \
+     in another way. Go on without it, or ask what they want instead.";
+
+/// What the model is told of questions that a person closed.
+pub(super) const DISMISSED: &str =
+    "The person dismissed the questions without an answer. Go on without one, and do not ask the same again.";
+
+/// What the model is told of an approved call that would not run as it was shown.
+const CHANGED: &str = "The call was not run: what would run now is not what the person was shown, because the \
+     page supplies other values. Call the tool again if it is still wanted.";
+
+/// What the model is told of an approved call whose tool is gone.
+const GONE: &str = "The call was not run: its tool is not available any more. Go on without it.";
+
+/// The kind of the widget that keeps answers in the transcript.
+pub(super) const ANSWERS: &str = "questionnaire";
+
+/// An open question to a person that was answered.
+pub(super) struct Decided {
+    pub(super) call: StoredCall,
+    pub(super) decision: Decision,
+}
+
+/// The answers of a run to the questions `open`.
+///
+/// # Errors
+/// `resume` names something that was never asked, or an answer cannot be read.
+pub(super) fn decisions(
+    resume: &[ResumeEntry],
+    stored: &[StoredMessage],
+    open: &[&StoredCall],
+) -> Result<Vec<Decided>, Refusal> {
+    let mut decided: Vec<Decided> = Vec::new();
+    for (at, entry) in resume.iter().enumerate() {
+        let asked = |call: &&&StoredCall| call.asks(&entry.interrupt_id);
+        let Some(call) = open.iter().find(asked) else {
+            let before = stored.iter().flat_map(|m| &m.calls).any(|call| call.asks(&entry.interrupt_id));
+            if before {
+                continue;
+            }
+            let id: String = entry.interrupt_id.chars().take(200).collect();
+            return Err(invalid(format!(
+                "resume[{at}].interruptId: there is no interrupt \"{id}\". Take the ids from `openInterrupts` of \
+                 the conversation."
+            )));
+        };
+        if decided.iter().any(|known| known.call.id == call.id) {
+            continue;
+        }
+        let Some(ask) = &call.ask else { continue };
+        let decision = ask.decide(entry).map_err(|why| invalid(format!("resume[{at}]: {why}")))?;
+        decided.push(Decided { call: (*call).clone(), decision });
+    }
+    Ok(decided)
+}
+
+/// The messages for the model, and for people, that settle what is not to run.
+pub(super) fn settled(
+    decided: &Decided,
+    run_id: &str,
+    ids: &mut dyn NextId,
+    now: Millis,
+) -> Vec<StoredMessage> {
+    let Some(ask) = &decided.call.ask else { return Vec::new() };
+    let mut result = |content: String, ok: bool| {
+        let mut message = StoredMessage::new(ids.next_id(), run_id, StoredRole::Tool, content, now);
+        message.call_id = Some(decided.call.id.clone());
+        message.status = (!ok).then_some(MessageStatus::Error);
+        message
+    };
+    match (&decided.decision, &ask.what) {
+        (Decision::Denied, _) => vec![result(DECLINED.to_owned(), false)],
+        (Decision::Answered(answers), Asked::Questions(questions)) => {
+            let mut messages = vec![result(questions.told(answers).text(), true)];
+            let given = object! { "questionnaire": questions.to_json(), "answers": questions.given(answers) };
+            let summary = questions.summary(answers);
+            let mut kept = StoredMessage::new(ids.next_id(), run_id, StoredRole::Assistant, &summary, now);
+            kept.widget = Some(Widget::new(ANSWERS, Value::Object(given), summary));
+            messages.push(kept);
+            messages
+        }
+        (Decision::Approved, Asked::Approval(_)) => Vec::new(),
+        _ => vec![result(DISMISSED.to_owned(), false)],
+    }
+}
+
+/// Whether what the model is told of a call says that a person did not want it.
+pub(super) fn is_declined(content: &str) -> bool {
+    content == DECLINED || content == DISMISSED
+}
+
+impl Run {
+    /// Goes on with a step whose questions were answered: tells what they came to, and runs
+    /// what was allowed.
+    pub(super) fn resume(&mut self, decided: Vec<Decided>, now: Millis) {
+        let own: Vec<StoredMessage> =
+            self.messages.iter().filter(|m| m.run_id == self.run_id).cloned().collect();
+        for Decided { call, .. } in &decided {
+            if let Some(message) = own.iter().find(|m| m.call_id.as_ref() == Some(&call.id)) {
+                self.tell_settled(call, message, now);
+            }
+        }
+        let shown: Vec<_> = own.iter().filter_map(results::widget).collect();
+        self.emit_all(shown, now);
+        let approved: Vec<StoredCall> = decided
+            .into_iter()
+            .filter(|decided| decided.decision == Decision::Approved)
+            .map(|decided| decided.call)
+            .collect();
+        if approved.is_empty() {
+            return self.next_step(now);
+        }
+        self.offer();
+        let mut step = Step::default();
+        for call in approved {
+            match self.approved(&call) {
+                Ok((tool, arguments)) => step.run(&call.id, tool, arguments),
+                Err(why) => {
+                    let told = Told::refused(why);
+                    let message = told.message(self.ids.next_id(), &self.run_id, &call.id, now);
+                    self.store([message.clone()]);
+                    self.tell_settled(&call, &message, now);
+                }
+            }
+        }
+        self.run_step(step, now);
+    }
+
+    fn tell_settled(&mut self, call: &StoredCall, message: &StoredMessage, now: Millis) {
+        let (body, mindset) = told(call, message);
+        self.emit(body, mindset, now);
+    }
+
+    /// The tool and the arguments of a call that a person has allowed: those that were shown,
+    /// or it is not run.
+    fn approved(&self, call: &StoredCall) -> Result<(ServerTool, FullArgs), String> {
+        let Some(Asked::Approval(approval)) = call.ask.as_ref().map(|ask| &ask.what) else {
+            return Err(GONE.to_owned());
+        };
+        let Approval { tool, .. } = approval;
+        let (name, tool) = self.tools.of(tool.key_name()).ok_or(GONE)?;
+        let seen = self.offered.iter().find(|offered| offered.name == name).ok_or(GONE)?;
+        let checked = CheckedArgs::read(&call.arguments, &seen.parameters, &*self.patterns)?;
+        let files = files::for_tool(tool, &self.messages, &*self.files);
+        let full = self.tools.inject(checked, tool, &self.passthrough, files.as_ref())?;
+        let supplied: Vec<&str> = full.supplied().map(|(name, _)| name).collect();
+        if full.masked() != approval.shown || supplied != approval.supplied {
+            return Err(CHANGED.to_owned());
+        }
+        Ok((tool.clone(), full))
+    }
+}
+
+/// The event that tells what became of a call which waited for a person.
+pub(super) fn told(call: &StoredCall, message: &StoredMessage) -> (crate::agui::Body, Object) {
+    let told = Told {
+        content: message.content.clone(),
+        ok: message.status != Some(MessageStatus::Error),
+        duration: 0,
+        unknown: message.effect.as_ref().is_some_and(|effect| effect.unknown),
+    };
+    match call.ask.as_ref().map(|ask| &ask.what) {
+        Some(Asked::Approval(approval)) => {
+            told.event(message, &approval.tool.name, &Owner::Server(&approval.tool))
+        }
+        _ => told.event(message, &call.name, &Owner::Server(&questions::tool())),
+    }
+}
+
+fn invalid(message: String) -> Refusal {
+    ErrorInfo::new(ErrorCode::InvalidRequest, message)
+}

@@ -1,0 +1,290 @@
+//! Approvals and questions over HTTP: what people decide is the same after a crash, and nothing
+//! that needs a word runs without one.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[allow(dead_code)]
+#[path = "../src/mcp/tests/peer.rs"]
+mod peer;
+mod support;
+
+use mindset_core::json::{self, Value};
+use peer::{Peer, Reply, Seen};
+use support::{Answer, Folder, Running, Server, events, kind, last, program, text};
+
+/// An MCP server with the tools `update`, which acts, and `read`.
+async fn hr() -> Peer {
+    let tool = |name: &str| {
+        format!(
+            r#"{{"name":"{name}","description":"Does {name}","inputSchema":{{"type":"object",
+            "properties":{{"profile":{{"type":"string"}},"note":{{"type":"string"}}}},"required":["note"]}}}}"#
+        )
+    };
+    let list = format!(r#"{{"tools":[{},{}]}}"#, tool("update"), tool("read"));
+    Peer::start(move |seen: &Seen| match (seen.method.as_str(), seen.body.str("method").unwrap_or("")) {
+        ("POST", "server/discover") => Reply::plain(400, "text/plain", "no session"),
+        ("POST", "initialize") => seen
+            .result(
+                r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}"#,
+            )
+            .header("mcp-session-id", "one"),
+        ("POST", "tools/list") => seen.result(&list),
+        ("POST", "tools/call") => seen.result(r#"{"content":[{"type":"text","text":"saved"}]}"#),
+        ("POST", _) => Reply::accepted(),
+        ("DELETE", _) => Reply::with(200, &[], ""),
+        _ => Reply::with(405, &[], ""),
+    })
+    .await
+}
+
+/// A model that makes the calls which the last user message lists, all at once, and then says
+/// `Done.`.
+async fn model() -> Peer {
+    Peer::start(move |seen: &Seen| {
+        let messages = seen.body.get("messages").and_then(Value::as_array).unwrap();
+        let last = messages.last().unwrap();
+        let wanted = last.str("content").filter(|_| last.str("role") == Some("user"));
+        let calls = wanted.and_then(|text| json::parse(text).ok());
+        let piece = |delta: &str, end: &str| {
+            format!("data: {{\"choices\":[{{\"delta\":{delta},\"finish_reason\":{end}}}]}}\n\n")
+        };
+        let body = match calls.as_ref().and_then(Value::as_array) {
+            Some(calls) => {
+                let call = |(at, call): (usize, &Value)| {
+                    let call = call.as_array().unwrap();
+                    let (name, arguments) = (call[0].text(), Value::from(call[1].text()).text());
+                    let id = format!("c{}-{at}", messages.len());
+                    format!(
+                        r#"{{"index":{at},"id":"{id}","function":{{"name":{name},"arguments":{arguments}}}}}"#
+                    )
+                };
+                let calls: Vec<_> = calls.iter().enumerate().map(call).collect();
+                piece(&format!(r#"{{"tool_calls":[{}]}}"#, calls.join(",")), "null")
+                    + &piece("{}", "\"tool_calls\"")
+            }
+            None => piece(r#"{"content":"Done."}"#, "null") + &piece("{}", "\"stop\""),
+        };
+        Reply::plain(200, "text/event-stream", &format!("{body}data: [DONE]\n\n"))
+    })
+    .await
+}
+
+fn config(model: &Peer, hr: &Peer) -> String {
+    format!(
+        r#"
+[models.scripted]
+provider = "openai"
+model = "m"
+base_url = "http://{}"
+[[apps]]
+uid = "demo"
+api_keys = ["first-key"]
+origins = ["loopback"]
+allow_no_origin = true
+[[apps.mcp_servers]]
+uid = "hr"
+url = "{}"
+allow_private = true
+read_only = ["read"]
+[[apps.agents]]
+uid = "demo"
+model = "scripted"
+anonymous = true
+mcp_servers = ["hr"]
+approve_writes = true
+ask_user = true
+[[apps.agents]]
+uid = "careful"
+model = "scripted"
+anonymous = true
+mcp_servers = ["hr"]
+approvals = ["hr.*"]
+"#,
+        model.address,
+        hr.url()
+    )
+}
+
+struct Case {
+    hr: Peer,
+    model: Peer,
+    folder: Folder,
+    running: Running,
+    server: Server,
+    token: String,
+}
+
+impl Case {
+    async fn start() -> Case {
+        let (hr, model, folder) = (hr().await, model().await, Folder::new());
+        let (running, server) = Running::start(&mut program(&folder, &config(&model, &hr)));
+        let (token, _) = server.anonymous().await;
+        Case { hr, model, folder, running, server, token }
+    }
+
+    /// Ends the process as a crash does, and starts another one.
+    async fn crash(self) -> Case {
+        let Case { hr, model, folder, running, token, .. } = self;
+        running.kill();
+        let (running, server) = Running::start(&mut program(&folder, &config(&model, &hr)));
+        Case { hr, model, folder, running, server, token }
+    }
+
+    async fn post(&self, agent: &str, body: &str) -> reqwest::Response {
+        self.server.post(&format!("/v1/agents/{agent}/runs"), body).bearer(&self.token).open().await
+    }
+
+    async fn run(&self, body: &str) -> Vec<Value> {
+        events(self.post("demo", body).await).await
+    }
+
+    async fn refused(&self, body: &str) -> (u16, String) {
+        let answer = self.server.post("/v1/agents/demo/runs", body).bearer(&self.token).send().await;
+        answer.error()
+    }
+
+    async fn interrupts(&self, thread: &str) -> Vec<Value> {
+        let answer: Answer = self.server.conversation(&self.token, thread).await;
+        answer.body.get("openInterrupts").and_then(Value::as_array).unwrap().to_vec()
+    }
+
+    /// The notes of the calls that the MCP server got.
+    fn called(&self) -> Vec<String> {
+        let calls = self.hr.seen().into_iter().filter(|s| s.is("tools/call"));
+        calls.map(|s| s.body.get("params").unwrap().get("arguments").unwrap().text()).collect()
+    }
+}
+
+const MINDSET: &str = r#"{"mindset":{"answers":true,"passthroughParams":{"profile":"PROFILE-canary"}}}"#;
+
+/// What is posted; `resume` are JSON entries.
+fn posted(run: &str, said: Option<&str>, resume: &str, props: &str) -> String {
+    let message = said.map_or(String::new(), |said| {
+        format!(r#"{{"id":"m-{run}","role":"user","content":{}}}"#, Value::from(said).text())
+    });
+    format!(
+        r#"{{"threadId":"t","runId":"{run}","state":{{}},"tools":[],"context":[],"forwardedProps":{props},
+        "messages":[{message}],"resume":[{resume}]}}"#
+    )
+}
+
+fn decided(interrupt: &Value, payload: &str) -> String {
+    let id = interrupt.str("id").unwrap();
+    format!(r#"{{"interruptId":"{id}","status":"resolved","payload":{payload}}}"#)
+}
+
+fn asked(events: &[Value]) -> Vec<Value> {
+    let outcome = last(events).get("outcome").unwrap_or_else(|| panic!("{:?}", last(events)));
+    assert_eq!(outcome.str("type"), Some("interrupt"), "{}", last(events));
+    outcome.get("interrupts").and_then(Value::as_array).unwrap().to_vec()
+}
+
+fn result_of<'a>(events: &'a [Value], call: &str) -> &'a Value {
+    let is = |e: &&Value| kind(e) == "TOOL_CALL_RESULT" && e.str("toolCallId") == Some(call);
+    events.iter().find(is).unwrap_or_else(|| panic!("no result of {call}"))
+}
+
+const UPDATE: &str = r#"[["hr__update",{"note":"one"}],["hr__read",{"note":"two"}]]"#;
+const SHOWN: &str = r#"{"note":"one","profile":"•••"}"#;
+
+#[tokio::test]
+async fn a_waiting_approval_outlives_a_crash() {
+    let case = Case::start().await;
+    let first = case.run(&posted("r1", Some(UPDATE), "", MINDSET)).await;
+    let asks = asked(&first);
+    assert_eq!(asks.len(), 1);
+    let mindset = asks[0].get("metadata").unwrap().get("mindset").unwrap();
+    assert_eq!(mindset.get("toolInput").unwrap().text(), SHOWN);
+    assert_eq!(case.called(), [r#"{"note":"two","profile":"PROFILE-canary"}"#]);
+    assert_eq!(case.interrupts("t").await, asks);
+
+    let case = case.crash().await;
+    assert_eq!(case.interrupts("t").await, asks, "it is there after a crash");
+    let conversation = case.server.conversation(&case.token, "t").await;
+    assert_eq!(conversation.body.get("activeRun").unwrap().str("state"), Some("waiting"));
+    assert_eq!(case.refused(&posted("r2", Some("and?"), "", MINDSET)).await, (409, "busy".into()));
+    assert_eq!(case.refused(&posted("r2", None, "", MINDSET)).await, (409, "conflict".into()));
+    let unknown = r#"{"interruptId":"made-up","status":"resolved","payload":{"approved":true}}"#;
+    assert_eq!(case.refused(&posted("r2", None, unknown, MINDSET)).await, (422, "invalid-request".into()));
+    assert_eq!(case.called().len(), 1, "nothing ran without a word");
+
+    let allow = decided(&asks[0], r#"{"approved":true}"#);
+    let second = case.run(&posted("r3", None, &allow, MINDSET)).await;
+    assert_eq!((kind(last(&second)), text(&second).as_str()), ("RUN_FINISHED", "Done."));
+    assert_eq!(case.called()[1], r#"{"note":"one","profile":"PROFILE-canary"}"#);
+    let call = asks[0].str("toolCallId").unwrap();
+    assert_eq!(result_of(&second, call).str("content"), Some("saved"));
+    let turn = |events: &[Value]| {
+        events[0].get("metadata").and_then(|m| m.get("mindset")?.str("turnId").map(str::to_owned))
+    };
+    assert_eq!(turn(&second), turn(&first));
+    // The same order finds its run, and a second answer comes too late.
+    assert_eq!(case.run(&posted("r3", None, &allow, MINDSET)).await.len(), second.len());
+    let deny = decided(&asks[0], r#"{"approved":false}"#);
+    assert_eq!(case.refused(&posted("r4", None, &deny, MINDSET)).await, (409, "conflict".into()));
+    assert_eq!(case.called().len(), 2);
+    assert!(case.interrupts("t").await.is_empty());
+    assert!(case.model.seen().iter().all(|seen| !seen.text.contains("canary")));
+    let log = case.running.stop();
+    assert!(!log.contains("canary"), "{log}");
+}
+
+#[tokio::test]
+async fn what_is_denied_or_cannot_be_allowed_does_not_run() {
+    let case = Case::start().await;
+    let asks = asked(&case.run(&posted("r1", Some(UPDATE), "", MINDSET)).await);
+    let deny = decided(&asks[0], r#"{"approved":false}"#);
+    let second = case.run(&posted("r2", None, &deny, MINDSET)).await;
+    let declined = result_of(&second, asks[0].str("toolCallId").unwrap());
+    let mindset = declined.get("metadata").unwrap().get("mindset").unwrap();
+    assert_eq!(
+        (mindset.get("declined"), mindset.str("toolName")),
+        (Some(&Value::Bool(true)), Some("update"))
+    );
+    assert_eq!(text(&second), "Done.");
+
+    // Nobody to answer: the model is told, the turn goes on.
+    let alone = r#"{"mindset":{"clientId":"c"}}"#;
+    let third = case.run(&posted("r3", Some(UPDATE), "", alone)).await;
+    assert_eq!((kind(last(&third)), text(&third).as_str()), ("RUN_FINISHED", "Done."));
+    let seen = case.model.seen();
+    assert!(seen.last().unwrap().text.contains("Nobody can approve this call now"));
+    assert!(case.called().iter().all(|call| call.contains("two")), "{:?}", case.called());
+
+    // An agent whose tools are named asks for the one that reads, too.
+    let named =
+        posted("r4", Some(r#"[["hr__read",{"note":"two"}]]"#), "", MINDSET).replace("\"t\"", "\"t2\"");
+    assert_eq!(asked(&events(case.post("careful", &named).await).await).len(), 1);
+    let cancel = case.server.post("/v1/runs/r4/cancel", "").bearer(&case.token).send().await;
+    assert_eq!(cancel.string("state"), "cancelled");
+    assert!(case.interrupts("t2").await.is_empty());
+    case.running.kill();
+}
+
+const ASK: &str = r#"[["ask_user",{"steps":[{"id":"room","question":"Which room?",
+    "options":[{"id":"a","label":"Atrium"},{"id":"b","label":"Bay"}]}]}]]"#;
+
+#[tokio::test]
+async fn questions_outlive_a_crash_and_can_be_passed_over() {
+    let case = Case::start().await;
+    let asks = asked(&case.run(&posted("r1", Some(ASK), "", MINDSET)).await);
+    let case = case.crash().await;
+    assert_eq!(case.interrupts("t").await, asks);
+    assert_eq!(asks[0].str("reason"), Some("input_required"));
+    let wrong = decided(&asks[0], r#"{"answers":[{"stepId":"room","otherText":"Roof"}]}"#);
+    assert_eq!(case.refused(&posted("r2", None, &wrong, MINDSET)).await, (422, "invalid-request".into()));
+    let right = decided(&asks[0], r#"{"answers":[{"stepId":"room","selectedOptionIds":["b"]}]}"#);
+    let second = case.run(&posted("r3", None, &right, MINDSET)).await;
+    assert_eq!(text(&second), "Done.");
+    assert!(case.model.seen().last().unwrap().text.contains("Bay"));
+    let conversation = case.server.conversation(&case.token, "t").await;
+    assert!(conversation.text.contains("Which room? Bay"), "the answers stay in the transcript");
+
+    let asks = asked(&case.run(&posted("r4", Some(ASK), "", MINDSET)).await);
+    assert_eq!(asks.len(), 1);
+    let passed = case.run(&posted("r5", Some("Any room."), "", MINDSET)).await;
+    assert_eq!(text(&passed), "Done.");
+    assert!(case.model.seen().last().unwrap().text.contains("dismissed the questions"));
+    let late = decided(&asks[0], r#"{"answers":[{"stepId":"room","selectedOptionIds":["b"]}]}"#);
+    assert_eq!(case.refused(&posted("r6", None, &late, MINDSET)).await, (409, "conflict".into()));
+    case.running.kill();
+}
