@@ -192,6 +192,8 @@ export class Fetches {
       if (signal.aborted) return;
       tell('head', { id, status: response.status, type: response.headers.get('content-type') ?? '' });
       const reader = response.body?.getReader();
+      // A stream that hears of no abort, as of a page's own `fetch`, would keep the element for ever.
+      signal.onabort = () => reader?.cancel().catch(() => {});
       while (reader && !signal.aborted) {
         const { done, value } = await reader.read();
         if (done) break;

@@ -230,3 +230,40 @@ test('mounting, streaming and removing 200 times leaves nothing behind', async (
   assert.ok(grown('JSHeapUsedSize') < 2 * 1024 * 1024, `heap grew by ${grown('JSHeapUsedSize')} bytes`);
   assert.equal(s.runtime.live, 0);
 });
+
+test('a fetch of the page that hears of no abort keeps no removed element', async () => {
+  const host = await s.ready({ head: `<script>
+    const whole = window.fetch;
+    window.fetch = async (url, options) => {
+      if (!String(url).endsWith('/runs')) return whole(url, options);
+      const { threadId, runId } = JSON.parse(options.body);
+      const events = [
+        { type: 'RUN_STARTED', threadId, runId },
+        { type: 'TEXT_MESSAGE_START', messageId: 'm', role: 'assistant' },
+        { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: 'partial' },
+      ];
+      const bytes = new TextEncoder().encode(events.map((event) => 'data: ' + JSON.stringify(event) + '\\n\\n').join(''));
+      const body = new ReadableStream({ start: (controller) => controller.enqueue(bytes) });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    };
+  </script>` });
+  for (let i = 0; i < 5; i += 1) {
+    await host.run(() => {
+      const element = document.createElement('mindset-agent');
+      element.id = 'passing';
+      element.agentUid = 'support';
+      document.body.append(element);
+      element.sendWhenIdle('hello');
+      (window.passed ??= []).push(new WeakRef(element));
+    });
+    await host.panel.of('passing').reads('hello', 'partial');
+    await host.run(() => document.getElementById('passing').remove());
+  }
+  const session = await host.profile.newCDPSession(host.page);
+  const left = async () => {
+    await session.send('HeapProfiler.collectGarbage');
+    return host.run(() => window.passed.filter((element) => element.deref()).length);
+  };
+  // The browser itself holds on to the last one for a while.
+  await until(async () => (await left()) <= 1, 'removed elements to be forgotten');
+});

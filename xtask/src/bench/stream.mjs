@@ -79,6 +79,7 @@ const OWN = `<script>
     const { threadId, runId } = JSON.parse(options.body);
     const ids = { threadId, runId };
     const body = new ReadableStream({ start: (controller) => {
+      options.signal.addEventListener('abort', () => controller.error(options.signal.reason));
       controller.enqueue(bytes({ type: 'RUN_STARTED', ...ids }));
       controller.enqueue(bytes({ type: 'TEXT_MESSAGE_START', messageId: 'm', role: 'assistant' }));
       window.stream = {
