@@ -31,6 +31,10 @@ class Chat {
     return this.#calls.sendMessage(text, options);
   }
 
+  get agent() {
+    return this.#calls.api;
+  }
+
   get isBusy() {
     return this.#calls.isBusy();
   }

@@ -22,6 +22,7 @@ impl Agent {
                 init: std::rc::Rc::new(Init::of(given)),
                 agent_uid: text("agentUid").unwrap_or_default(),
                 conversation_id: text("conversationId"),
+                approvals: text("approvals").is_some(),
             }),
             tools,
         )
@@ -53,7 +54,7 @@ impl Chat {
             anonymous_key: None,
             conversation_id: self.conversation_id.clone(),
             extended_awareness: init.extended_awareness,
-            can_ask: false,
+            can_ask: self.approvals,
             client_id: page::client_id(),
             timing: init.timing,
         }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use js_sys::{Date, Function};
 use mindset_core::Millis;
 use mindset_core::error::{ErrorCode, ErrorInfo};
-use mindset_core::event::{Reason, RuntimeEvent};
+use mindset_core::event::{Decision, Reason, RuntimeEvent};
 use mindset_core::json::Value;
 use mindset_core::session::{
     Ask, AskId, Config, DomEvent, Input, Output, Protocol, Refused, SendId, Session, Token,
@@ -220,6 +220,14 @@ impl Driver {
     pub(crate) fn ask(self: &Rc<Driver>, settle: Option<Function>, ask: Ask) {
         let id = self.promises.keep(settle);
         if let Err(refused) = self.step(Input::Ask { id: AskId(id), ask }) {
+            self.promises.settle(id, &JsValue::UNDEFINED, &error::mindset_error(&refused));
+        }
+    }
+
+    /// A person's word about an approval, for one who waits to hear whether it counts.
+    pub(crate) fn reply(self: &Rc<Driver>, settle: Function, request_id: &str, decision: Decision) {
+        let id = self.promises.keep(Some(settle));
+        if let Err(refused) = self.step(Input::Decide { reply: Some(AskId(id)), request_id, decision }) {
             self.promises.settle(id, &JsValue::UNDEFINED, &error::mindset_error(&refused));
         }
     }

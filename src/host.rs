@@ -25,6 +25,8 @@ pub(crate) struct Chat {
     pub(crate) agent_uid: String,
     /// The conversation to go on with.
     pub(crate) conversation_id: Option<String>,
+    /// Whether the page answers approvals.
+    pub(crate) approvals: bool,
 }
 
 impl Host {

@@ -86,7 +86,8 @@ export function readInit(config, defaultServer, name = 'init') {
   }
   const agentUid = isChat && text('agentUid')?.trim();
   if (isChat && !agentUid && !isAgUi && !getSession) throw `${name} needs agentUid, the agent that answers: ${name}(${example})`;
-  if (isChat && (text('approvals') ?? 'ask') !== 'ask') throw `${name}'s approvals can only be 'ask'`;
+  const approvals = isChat && text('approvals');
+  if ((approvals || 'ask') !== 'ask') throw `${name}'s approvals can only be 'ask'`;
   const timing = option('timing', 'numbers of milliseconds', (value) =>
     Object.values(value).every((millis) => millis === undefined || millis === null || millis >= 0),
   );
@@ -105,6 +106,7 @@ export function readInit(config, defaultServer, name = 'init') {
     ask: getSession ?? fetchAuthentication,
     onError: callback('onError'),
     agentUid,
+    approvals,
     conversationId: isChat && text('conversationId')?.trim(),
   };
 }

@@ -89,6 +89,13 @@ pub enum RuntimeEvent {
         /// The answer.
         decision: Decision,
     },
+    /// The turn pauses on questions to the person.
+    QuestionRequested {
+        /// Names the questionnaire.
+        question_id: String,
+        /// `{ id, title?, steps }`.
+        questionnaire: Object,
+    },
     /// What an answer rests on.
     Citations {
         /// The answer.
@@ -384,6 +391,7 @@ impl RuntimeEvent {
             RuntimeEvent::ToolEnd { .. } => "tool_end",
             RuntimeEvent::PermissionRequested { .. } => "permission_requested",
             RuntimeEvent::PermissionResolved { .. } => "permission_resolved",
+            RuntimeEvent::QuestionRequested { .. } => "question_requested",
             RuntimeEvent::Citations { .. } => "citations",
             RuntimeEvent::WidgetPayload { .. } => "widget-payload",
             RuntimeEvent::Suggestions { .. } => "suggestions",
@@ -461,19 +469,20 @@ impl RuntimeEvent {
                 o.insert("requestId", request_id);
                 o.insert("decision", decision.as_str());
             }
+            RuntimeEvent::QuestionRequested { question_id, questionnaire } => {
+                o.insert("questionId", question_id);
+                o.insert("questionnaire", questionnaire.clone());
+            }
             RuntimeEvent::Citations { message_id, items } => {
                 o.insert("messageId", message_id);
                 o.insert("items", Citation::list(items));
             }
             RuntimeEvent::Suggestions { items } => {
-                let items: Vec<Value> = items.iter().map(Value::from).collect();
-                o.insert("items", items);
+                o.insert("items", items.iter().map(Value::from).collect::<Vec<_>>());
             }
             RuntimeEvent::WidgetPayload { widget_id, widget } => {
                 o.insert("widgetId", widget_id);
-                o.insert("kind", &widget.kind);
-                o.insert("doc", widget.doc.clone());
-                o.insert("summary", &widget.summary);
+                shown(&mut o, widget);
             }
             RuntimeEvent::RunError(e) => e.write(&mut o),
             RuntimeEvent::Complete { .. } => self.complete(&mut o, from),
@@ -494,6 +503,12 @@ impl RuntimeEvent {
         o.insert_some("bound", bound.map(Bound::to_json));
         o.insert_some("usage", usage.clone());
     }
+}
+
+fn shown(o: &mut Object, widget: &Widget) {
+    o.insert("kind", &widget.kind);
+    o.insert("doc", widget.doc.clone());
+    o.insert("summary", &widget.summary);
 }
 
 fn named(o: &mut Object, tool_call_id: &str, tool_name: &str) {

@@ -57,9 +57,8 @@ export class Cards {
   /** Asks the person. Nothing takes the focus; what is asked is read out at once. */
   addQuestion(id, question, details) {
     const { add, label, text } = this.#kit;
-    const card = add(this.#rows.page, 'div|part=question|class=card question|role=group');
+    const card = this.hold(id);
     label(card, question);
-    card.dataset.question = id;
     add(card, 'p|part=question__text|role=alert|dir=auto', question);
     if (details.length) {
       // It scrolls, so keys must reach it.
@@ -75,7 +74,14 @@ export class Cards {
     for (const name of WORDS) {
       add(words, `button|type=button|part=question__button question__button--${name}|data-do=${name}`, text(name));
     }
+  }
+
+  /** An empty card for something that is asked. */
+  hold(id) {
+    const card = this.#kit.add(this.#rows.page, 'div|part=question|class=card question|role=group');
+    card.dataset.question = id;
     this.#questions.set(id, card);
+    return card;
   }
 
   /** Takes a question away and gives its card, if it was there. */

@@ -5,6 +5,9 @@
 let importer;
 const parts = new Map();
 
+/** What a part works with, by the shadow root of the panel. */
+export const kits = new WeakMap();
+
 /** Says how a part is loaded. */
 export function setImporter(load) {
   importer = load;

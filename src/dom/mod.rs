@@ -184,7 +184,7 @@ impl View {
             "attach" => driver.step(Input::Attach(text)),
             "retry" => driver.send(None, |id| Input::Retry { id }),
             "widget" => act(driver, text),
-            "edit" | "resend" | "feedback" | "transcript" => match self.drawn() {
+            "edit" | "resend" | "feedback" | "transcript" | "answer" => match self.drawn() {
                 Some(drawn) => tools::told(driver, &drawn.panel, name, text),
                 None => Ok(()),
             },
@@ -199,7 +199,7 @@ impl View {
                 Ok(())
             }
             "allowOnce" | "deny" => match Decision::parse(name) {
-                Some(decision) => driver.step(Input::Decide { request_id: text, decision }),
+                Some(decision) => driver.step(Input::Decide { reply: None, request_id: text, decision }),
                 None => Ok(()),
             },
             _ => {

@@ -7,7 +7,7 @@ import { Composer } from './composer.js';
 import { Frames } from './frames.js';
 import { Header } from './header.js';
 import { Keys } from './keys.js';
-import { lazy } from './lazy.js';
+import { kits, lazy } from './lazy.js';
 import { SPARK, add, icon, label, style } from './nodes.js';
 import { Rows } from './rows.js';
 import { Follow } from './scroll.js';
@@ -79,6 +79,7 @@ export class Panel {
     });
     const frame = (this.#frame = add(root, 'section|part=panel|class=panel'));
     kit.frame = frame;
+    kits.set(root, kit);
     frame.lang = text.locale;
     frame.dir = text.direction;
     this.#header = new Header(kit, frame);
@@ -240,6 +241,14 @@ export class Panel {
   addQuestion(id, question, details) {
     this.#empty.hidden = true;
     this.#cards.addQuestion(id, question, details);
+    this.#follow.note(1);
+  }
+
+  /** Asks the person several things, as soon as what draws that is there. */
+  addQuestionnaire(id, questionnaire) {
+    this.#empty.hidden = true;
+    const card = this.#cards.hold(id);
+    lazy('questionnaire').then((ask) => ask(this.#kit, card, questionnaire), () => this.setNotice(this.#text('notLoaded'), true));
     this.#follow.note(1);
   }
 

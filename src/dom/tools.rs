@@ -1,5 +1,5 @@
 //! The tools of messages: what the panel shows of feedback, suggestions, thinking and tool calls,
-//! and what a person does with a message.
+//! and what a person does with a message or a questionnaire.
 
 use std::rc::Rc;
 
@@ -19,6 +19,8 @@ extern "C" {
     fn set_feedback(this: &Panel, id: &str, feedback: &JsValue);
     #[wasm_bindgen(method, js_name = setSuggestions)]
     fn set_suggestions(this: &Panel, items: &JsValue);
+    #[wasm_bindgen(method, js_name = addQuestionnaire)]
+    fn add_questionnaire(this: &Panel, id: &str, questionnaire: &JsValue);
     #[wasm_bindgen(method)]
     fn think(this: &Panel, text: &str);
     #[wasm_bindgen(method, js_name = describeTool)]
@@ -42,6 +44,9 @@ pub(super) fn apply(panel: &Panel, patch: &Patch) {
             }
             panel.set_suggestions(&convert::plain(&Value::Array(list)));
         }
+        Patch::AddQuestionnaire { id, questionnaire } => {
+            panel.add_questionnaire(id, &convert::plain(&Value::Object(questionnaire.clone())));
+        }
         Patch::Think { text } => panel.think(text),
         Patch::DescribeTool { id, name, duration_ms, details } => {
             panel.describe_tool(id, name, &pairs(details), duration_ms.map(|time| time as f64));
@@ -50,13 +55,17 @@ pub(super) fn apply(panel: &Panel, patch: &Patch) {
     }
 }
 
-/// What a person does with a message.
+/// What a person does with a message, or answers to a questionnaire.
 ///
 /// # Errors
 /// What the session refuses.
 pub(super) fn told(driver: &Rc<Driver>, panel: &Panel, name: &str, text: &str) -> Result<(), Refused> {
     match name {
         "edit" => driver.step(Input::EditBegin { message: text }),
+        "answer" => {
+            let (question_id, answers) = text.split_once('\n').unwrap_or_default();
+            driver.step(Input::Answer { id: None, question_id, answers })
+        }
         "resend" => {
             let (message, text) = text.split_once('\n').unwrap_or_default();
             driver.send(None, |id| Input::Edit { id, message, text })

@@ -17,6 +17,8 @@ pub(crate) struct Attributes {
     pub(crate) server: Option<String>,
     /// `headless`.
     pub(crate) headless: bool,
+    /// `approvals`: the page answers them itself.
+    pub(crate) approvals: bool,
     /// `heading`.
     pub(crate) heading: Option<String>,
     /// `placeholder`.
@@ -48,6 +50,7 @@ impl Attributes {
             app_uid: filled("appUid"),
             server: filled("server"),
             headless: is_set("headless"),
+            approvals: filled("approvals").as_deref() == Some("ask"),
             heading: filled("heading"),
             placeholder: filled("placeholder"),
             conversation_id: filled("conversationId"),
@@ -85,7 +88,7 @@ impl Attributes {
             anonymous_key: None,
             conversation_id: None,
             extended_awareness: init.is_some_and(|init| init.extended_awareness),
-            can_ask: !self.headless,
+            can_ask: !self.headless || self.approvals,
             client_id: page::client_id(),
             timing: init.map_or_else(Timing::default, |init| init.timing),
         };

@@ -1,6 +1,8 @@
 // What is asked of one session, by an element or a UI-less client: kept in order until there
 // is an instance to ask, and told again to a fresh one.
 
+import { kits } from '../dom/lazy.js';
+import { agentOf } from './agent.js';
 import { MindsetError, plain } from './loader.js';
 import { Tools, readTools, toolError } from './tools.js';
 import { objectText, toJson } from './values.js';
@@ -23,11 +25,12 @@ const ENDS = {
     else resolve(value ?? undefined);
   },
 };
+ENDS.decide = ENDS.ask;
 ENDS.retry = ENDS.editAndResend = ENDS.widgetAction = ENDS.send;
 
 /** The methods that elements and clients have alike. */
 export const METHODS = [
-  'setSituationalAwareness', 'setPassthroughParams', 'setPageTools', 'sendWhenIdle', 'widgetAction', 'retry', 'editAndResend', 'stop', 'exportTranscript',
+  'setSituationalAwareness', 'setPassthroughParams', 'setPageTools', 'sendWhenIdle', 'widgetAction', 'retry', 'editAndResend', 'stop', 'exportTranscript', 'appendMessage',
   'newConversation', 'switchConversation', 'conversations', 'renameConversation', 'deleteConversation', 'loadEarlier',
 ];
 
@@ -43,6 +46,7 @@ export class Calls {
   #values = new Map();
   #loader;
   #client;
+  #api;
   /** The session has begun, and what is kept waits for the later part of the module. */
   #isHeld = false;
 
@@ -88,6 +92,27 @@ export class Calls {
     while (!transcript.isWhole && (await this.loadEarlier().catch(() => false))) transcript = read();
     const write = await this.#loader.chunk('transcript');
     return write(read(), format, this.#loader.words(this.#client));
+  }
+
+  /** The agent API, for this conversation. */
+  get api() {
+    return (this.#api ??= agentOf(this, (name) => this.#loader.chunk(name)));
+  }
+
+  /** A word about an approval, or answers to a questionnaire as JSON text, empty to dismiss it. */
+  decide(word, id) {
+    return this.#send('decide', word, id);
+  }
+
+  /** The conversation, once it is known. */
+  get conversationId() {
+    return this.#loader.later?.isThere ? this.enter((agent) => agent?.conversationId) : undefined;
+  }
+
+  /** Shows the person a text for their message; true if they took it into the composer. */
+  async appendMessage(text) {
+    const append = await this.#loader.chunk('append');
+    return append(text, this.#client, () => kits.get(this.#client.shadowRoot));
   }
 
   widgetAction(id, action, payload) {

@@ -3,6 +3,7 @@
 
 use js_sys::Function;
 use mindset_core::error::{ErrorCode, ErrorInfo};
+use mindset_core::event::Decision;
 use mindset_core::json::concat;
 use mindset_core::session::{Ask, Input, SendOptions};
 use wasm_bindgen::prelude::*;
@@ -105,6 +106,25 @@ impl Agent {
             }
         };
         self.driver.ask(Some(settle), ask);
+    }
+
+    /// What a person says to a question: `allowOnce` or `deny` to an approval, whose `settle` gets
+    /// nothing or the error; the answers to a questionnaire as JSON text, empty to dismiss it,
+    /// whose `settle` gets the turn's result.
+    ///
+    /// # Errors
+    /// Why answers are refused.
+    pub fn decide(&self, settle: Function, word: &str, id: &str) -> Result<(), JsValue> {
+        match Decision::parse(word) {
+            Some(decision) => {
+                self.driver.reply(settle, id, decision);
+                Ok(())
+            }
+            None => self
+                .driver
+                .send(Some(settle), |send| Input::Answer { id: Some(send), question_id: id, answers: word })
+                .map_err(|e| mindset_error(&e)),
+        }
     }
 
     /// Other words are to be shown: draws the panel anew.

@@ -19,6 +19,7 @@ const PROPERTIES = {
   appUid: 'app-uid',
   server: 'server',
   headless: 'headless',
+  approvals: 'approvals',
   heading: 'heading',
   placeholder: 'placeholder',
   conversationId: 'conversation-id',
@@ -396,6 +397,12 @@ function elementClass(loader, page) {
       },
     });
   }
+  Object.defineProperty(MindsetAgent.prototype, 'agent', {
+    configurable: true,
+    get() {
+      return callsOf(this).api;
+    },
+  });
   for (const name of METHODS) {
     Object.defineProperty(MindsetAgent.prototype, name, {
       configurable: true,

@@ -170,6 +170,77 @@ export interface TurnResult {
   runId: string;
   error?: ErrorDetail;
   bound?: Bound;
+  /** The questionnaire that the turn waits for: the agent is idle until it is answered. */
+  pendingQuestion?: PendingQuestion;
+}
+
+/** Questions to a person, one step at a time. */
+export interface Questionnaire {
+  readonly id: string;
+  readonly title?: string;
+  readonly steps: readonly {
+    readonly id: string;
+    readonly question: string;
+    readonly description?: string;
+    readonly selectionMode: 'single' | 'multiple';
+    /** None: the answer is a text. */
+    readonly options?: readonly { readonly id: string; readonly label: string; readonly description?: string; readonly recommended?: boolean }[];
+    readonly allowOther: boolean;
+    readonly required: boolean;
+  }[];
+}
+
+/** The answer to one step. */
+export interface StepAnswer {
+  stepId: string;
+  selectedOptionIds?: string[];
+  otherText?: string;
+  skipped?: boolean;
+}
+
+/** A questionnaire that waits for answers. */
+export interface PendingQuestion {
+  questionId: string;
+  /** The same id. */
+  requestId: string;
+  request: Questionnaire;
+}
+
+/** What a turn came to, for the agent API. */
+export interface AgentResult {
+  sessionId: string;
+  turnId?: string;
+  status: 'finished' | 'error' | 'aborted' | 'steered';
+  text?: string;
+  error?: ErrorDetail;
+  pendingQuestion?: PendingQuestion;
+}
+
+/** What methods of the agent API reject with, a `MindsetError` with codes of its own; known by its `name`. */
+export interface AgentError extends Error {
+  readonly name: 'AgentError';
+  /** `request_not_found`, `session_not_found`, `busy`, `agent_outcome_unknown` or a code of `MindsetError`; in Node in upper case. */
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly context?: Readonly<Record<string, unknown>>;
+  /** How far the call came: not to the server, to an answer, or nobody knows. */
+  readonly disposition: 'not_dispatched' | 'reported' | 'unknown_after_dispatch';
+}
+
+/** The agent API, for the conversation of an element or a UI-less client. */
+export interface AgentClient {
+  /** Decides an approval; resolves when the decision counts. Whoever is second gets `request_not_found`. */
+  reply(request: { sessionId?: string; requestId: string; decision: 'allowOnce' | 'deny' }): Promise<void>;
+  /** Answers a questionnaire, or dismisses it, after its turn has come to rest; resolves when the turn that goes on is over. */
+  answer(
+    request: { sessionId?: string; questionId?: string; requestId?: string } & ({ answers: readonly StepAnswer[]; dismissed?: false } | { dismissed: true }),
+  ): Promise<AgentResult>;
+  /** Ends the turn that goes on with the answers to this questionnaire. */
+  cancel(requestId: string): Promise<void>;
+  readonly capabilities: {
+    /** Whether there is something: `agent.reply`, for example. */
+    has(name: string): boolean;
+  };
 }
 
 /** The limit that ended a turn before the job was done. */
@@ -288,6 +359,7 @@ export type RuntimeEvent =
       readonly toolInput?: Readonly<Record<string, unknown>>;
     }
   | { readonly type: 'permission_resolved'; readonly requestId: string; readonly decision: 'allowOnce' | 'deny' }
+  | { readonly type: 'question_requested'; readonly questionId: string; readonly questionnaire: Questionnaire }
   | ({ readonly type: 'widget-payload'; readonly widgetId: string } & Widget)
   | { readonly type: 'suggestions'; readonly items: readonly string[] }
   | { readonly type: 'citations'; readonly messageId: string; readonly items: readonly Citation[] }
@@ -369,7 +441,7 @@ export interface ChatOptions {
   situationalAwareness?: object;
   passthroughParams?: { readonly [key: string]: Json | undefined };
   pageTools?: readonly PageTool[];
-  /** Who answers approvals; has no effect yet. */
+  /** This code answers approvals and questionnaires, by `agent`. Without it approvals are denied at once. */
   approvals?: 'ask';
   /** Raises the limit of situational awareness from 10,000 to 20,000 characters. */
   extendedSituationalAwareness?: boolean;
@@ -396,8 +468,12 @@ interface Session {
   exportTranscript(format?: 'markdown' | 'json'): Promise<string>;
   /** Uses a widget for the person: the agent hears of it. Throws `busy` or `invalid-request`, like a message. */
   widgetAction(widgetId: string, action: string, payload?: unknown): Promise<TurnResult>;
-  /** Ends the turn, on the server too. */
+  /** Ends the turn, on the server too, and closes what people are asked. */
   stop(): Promise<void>;
+  /** The agent API, for this conversation. */
+  readonly agent: AgentClient;
+  /** Shows the person a text for their message; they may change it, take it into the text box or drop it. `true`: taken. Without a panel it tells an error and gives `false`. */
+  appendMessage(text: string): Promise<boolean>;
   /** Leaves this conversation; the next message begins a new one. */
   newConversation(): Promise<void>;
   /** Leaves this conversation and opens another. */
@@ -463,6 +539,8 @@ export interface MindsetAgentElement extends HTMLElement, Session {
   uploads: boolean;
   /** `headless`: draws nothing. */
   headless: boolean;
+  /** `approvals`: `ask` lets a headless page answer approvals and questionnaires itself, by `agent`. */
+  approvals: 'ask' | null;
   /** `heading`: the text on top of the panel. */
   heading: string | null;
   /** `initial-question`: sent for the person in a new conversation, after the first idle. */

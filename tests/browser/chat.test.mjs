@@ -156,3 +156,24 @@ for (const [kind, type, load] of [
     assert.deepEqual(told.filter((each) => /^(tool|run|complete)/.test(each)), ['run_started', 'tool_announce', 'tool_start', 'tool_end', 'complete', 'run_finished']);
   });
 }
+
+test('approvals and questionnaires are answered by the client that promises it', async () => {
+  const approval = { id: 'a1', reason: 'tool_call', toolCallId: 'c1', metadata: { mindset: { toolName: 'pay', reason: 'It pays.' } } };
+  const questionnaire = { id: 'q1', steps: [{ id: 's', question: 'Why?' }] };
+  const question = { id: 'q1', reason: 'input_required', metadata: { mindset: { questionnaire } } };
+  s.runtime.onRun = (run) => {
+    if (run.input.resume?.[0].interruptId === 'q1') return run.start().say('Done.').finish();
+    return run.start().finish({ type: 'interrupt', interrupts: [run.input.resume ? question : approval] });
+  };
+  const host = await page("{ approvals: 'ask' }");
+  await host.run(() => chat.on((event) => {
+    if (event.type === 'permission_requested') chat.agent.reply({ requestId: event.requestId, decision: 'allowOnce' });
+  }));
+  const { pendingQuestion } = await host.run(() => chat.send('go'));
+  assert.deepEqual(pendingQuestion, { questionId: 'q1', requestId: 'q1', request: questionnaire });
+  assert.equal(s.runtime.runs[0].input.forwardedProps.mindset.answers, true);
+  const result = await host.run(() => chat.agent.answer({ requestId: 'q1', answers: [{ stepId: 's', otherText: 'So.' }] }));
+  assert.equal(result.text, 'Done.');
+  assert.equal(await host.run(() => chat.appendMessage('text')), false);
+  assert.equal((await heard(host)).findLast(({ type }) => type === 'error').code, 'not-ready');
+});

@@ -5,7 +5,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { ROOT } from '../support/paths.mjs';
-import { until } from '../support/wait.mjs';
 
 const DOCS = readFileSync(join(ROOT, 'docs/widgets.md'), 'utf8');
 const message = (id, role, content, more) => ({ id, role, content, createdAt: '2026-11-02T10:00:00.000Z', ...more });
@@ -48,7 +47,6 @@ export const STATES = {
   async answer({ host, runtime, words }) {
     runtime.onRun = (run) => run.start().say(words.answer).finish();
     await host.send(words.question);
-    await until(() => host.run(() => CSS.highlights.get('mindset-comment')?.size > 0), 'the colours of the code');
   },
   async tools({ host, runtime, words }) {
     await tools(host, words);

@@ -80,6 +80,29 @@ export const STATES = {
       await host.panel.shows('Looked up the leave policy');
     },
   },
+  questionnaire: {
+    async reach(host, runtime) {
+      const steps = [
+        {
+          id: 'when', question: 'When should the move begin?', description: 'The lorry has to be booked a week before.',
+          selectionMode: 'single', allowOther: true, required: true,
+          options: [{ id: 'mon', label: 'Monday, 7 December', recommended: true }, { id: 'fri', label: 'Friday, 11 December', description: 'The lift is closed until noon.' }],
+        },
+        { id: 'why', question: 'Anything else?', selectionMode: 'single', allowOther: true, required: false },
+      ];
+      const questionnaire = { id: 'plan', title: 'The plan of the move', steps };
+      const interrupts = [{ id: 'plan', reason: 'input_required', message: 'The plan of the move', metadata: { mindset: { questionnaire } } }];
+      runtime.onRun = (run) => run.start().say('Before I book it, two questions.').finish({ type: 'interrupt', interrupts });
+      await host.send('Book the move');
+      await host.panel.shows('When should the move begin?');
+    },
+  },
+  append: {
+    async reach(host) {
+      await host.run(() => void document.getElementById('agent').appendMessage('Rows 3 to 7 of the table "Moves":\nBerlin, Lyon, Porto'));
+      await host.panel.host.getByRole('dialog').waitFor();
+    },
+  },
   sources: {
     async reach(host, runtime) {
       runtime.onRun = (run) => {

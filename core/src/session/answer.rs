@@ -98,6 +98,9 @@ impl Session {
             self.go_on(turn, Phase::SignIn);
             return self.renew(exchange.token, now);
         }
+        if exchange.status == 409 && turn.runs > 1 && turn.decided.is_some() {
+            return self.overtaken(turn, now);
+        }
         if turn.link.may_run() || exchange.status == 410 {
             let reads = turn.link.stream.as_ref().map(|stream| turn.found || stream.has_read());
             match (exchange.status, reads) {

@@ -4,10 +4,13 @@
 use super::inquiry::{Reply, Subject};
 use super::open::stored_rows;
 use super::state::{Phase, State, Turn};
+use super::step::Step;
+use super::stored::active_run;
 use super::transcript::UserMessage;
 use super::{DomEvent, Protocol, Session};
 use crate::Millis;
 use crate::event::Author;
+use crate::json::Value;
 use crate::view::{Activity, Patch};
 
 impl Session {
@@ -19,7 +22,10 @@ impl Session {
     }
 
     /// The turn of a run that another page load has begun.
-    fn found_turn(&mut self, run_id: &str, turn_id: &str) -> Box<Turn> {
+    pub(super) fn found_turn(&mut self, run_id: &str, turn_id: &str) -> Box<Turn> {
+        if let Some(mut step) = self.transcript.paused.take() {
+            self.end_asks(&mut step, true);
+        }
         self.transcript.failed = None;
         self.out.notice(None);
         let id = if turn_id.is_empty() { run_id } else { turn_id };
@@ -67,6 +73,8 @@ impl Session {
                 if let Phase::Elsewhere { until, .. } = &mut running.phase {
                     *until = now;
                     self.handle_tick(now);
+                } else {
+                    self.look_for_answers(now);
                 }
             }
             _ => {}
@@ -77,6 +85,14 @@ impl Session {
     pub(super) fn read_unread(&mut self, now: Millis) {
         if self.transcript.unread && !self.is_looking() {
             self.inquire(Subject::Look, self.config.timing.history, now);
+        }
+    }
+
+    /// What people are asked here may be answered somewhere else.
+    pub(super) fn look_for_answers(&mut self, now: Millis) {
+        if self.is_asking() && self.config.protocol == Protocol::Mindset {
+            self.stop_looking();
+            self.inquire(Subject::Look, self.config.timing.request, now);
         }
     }
 
@@ -98,6 +114,7 @@ impl Session {
             _ if unread => return self.notice_unread(),
             _ => return,
         };
+        self.close_stale(&body, now);
         if unread {
             self.transcript.unread = false;
             self.show_earlier(&body);
@@ -110,18 +127,23 @@ impl Session {
         if unread {
             self.out.notice(None);
         }
-        let named = |key: &str| {
-            let run = body.get(key)?;
-            Some((run.str("runId")?, run.str("turnId").unwrap_or("")))
+        let named = |run: &Value| {
+            let turn = run.str("turnId").unwrap_or("");
+            Some((run.str("runId")?.to_owned(), turn.to_owned()))
         };
-        if let Some((run, turn)) = named("activeRun") {
-            self.attach(run, turn, now);
+        if let Some((run, turn)) = active_run(&body).and_then(named) {
+            self.attach(&run, &turn, now);
         } else if let Some(owner) = body.get("openCalls").and_then(|calls| calls.as_array()?.first())
             && owner.str("clientId") != Some(&self.config.client_id)
-            && let Some((run, turn)) = named("lastRun")
+            && let Some((run, turn)) = body.get("lastRun").and_then(named)
         {
-            let turn = self.found_turn(run, turn);
+            let turn = self.found_turn(&run, &turn);
             self.go_by_store(turn, &body, now);
+        } else if self.transcript.paused.is_none() {
+            let step = Step::stored(&body);
+            if step.calls.is_empty() && !step.asks.is_empty() {
+                self.take_up_asks(Box::new(step), now);
+            }
         }
     }
 }

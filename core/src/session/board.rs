@@ -2,7 +2,6 @@
 //! beginning.
 
 use super::Session;
-use super::call::{Stage, details};
 use super::state::{Phase, State};
 use crate::json::Value;
 use crate::view::{Patch, ToolState};
@@ -93,13 +92,13 @@ impl Session {
     }
 
     fn redraw_questions(&self, patches: &mut Vec<Patch>) {
-        let State::Running(running) = &self.state else { return };
-        let Phase::Calling(step) = &running.phase else { return };
-        for call in &step.calls {
-            if let Stage::Asking { request_id, question, arguments } = &call.stage {
-                let (id, text) = (request_id.clone(), question.clone());
-                patches.push(Patch::AddQuestion { id, text, details: details(&arguments.masked()) });
-            }
+        if let Some(step) = &self.transcript.paused {
+            Session::redraw_asks(patches, step);
+        }
+        if let State::Running(running) = &self.state
+            && let Phase::Calling(step) = &running.phase
+        {
+            Session::redraw_asks(patches, step);
         }
     }
 
@@ -132,7 +131,9 @@ impl Session {
     pub(super) fn describe_tool(&mut self, id: &str, name: &str, details: Vec<(String, String)>) {
         let Some(line) = self.transcript.lines.iter_mut().find(|line| line.id == id) else { return };
         line.name = name.to_owned();
-        line.details = details;
+        if !details.is_empty() {
+            line.details = details;
+        }
         if let Some(description) = line.description() {
             self.out.patch(description);
         }

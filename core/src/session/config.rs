@@ -36,7 +36,7 @@ pub struct Config {
     pub conversation_id: Option<String>,
     /// Whether the page may set situational awareness of twice the usual size.
     pub extended_awareness: bool,
-    /// Whether a person can be asked: a panel is drawn. Changes with
+    /// Whether a person can be asked: a panel is drawn, or the page asks them itself. Changes with
     /// [`Input::SetCanAsk`](super::Input::SetCanAsk).
     pub can_ask: bool,
     /// Random per page load, tells whose page tool a call is.

@@ -2,14 +2,17 @@
 
 use super::events::RunEnd;
 use super::fault;
+use super::interrupt::Interrupt;
+use super::pause::not_open;
 use super::state::{State, Turn};
+use super::step::Step;
 use super::stream::Stream;
 use super::transcript::Failed;
 use super::turn::RUN_LIMIT;
 use super::{DomEvent, Protocol, Session, TurnResult, TurnStatus};
 use crate::Millis;
-use crate::error::ErrorInfo;
-use crate::event::{Author, Bound, BoundReason, MessageStatus, Reason, RunError, RuntimeEvent};
+use crate::error::{ErrorCode, ErrorInfo};
+use crate::event::{Author, Bound, BoundReason, Decision, MessageStatus, Reason, RunError, RuntimeEvent};
 use crate::json::{Value, concat};
 use crate::view::{Notice, NoticeAction, Patch};
 
@@ -77,37 +80,55 @@ impl Session {
                 return self.end_turn(turn, ending, now);
             }
         };
-        if turn.found && bound.is_none() && !stream.open_calls(outcome.as_ref()).is_empty() {
+        let (calls, asks) = match bound {
+            None => self.left_open(&turn, &stream, outcome.as_ref()),
+            Some(_) => Default::default(),
+        };
+        if turn.found && !calls.is_empty() {
             // They are the calls of the page that posted the run.
             let mut turn = turn;
             turn.link.stream = Some(Box::new(stream));
             return self.read_stored(turn, now);
         }
-        let calls = if bound.is_some() { Vec::new() } else { stream.open_calls(outcome.as_ref()) };
-        if !calls.is_empty() && turn.runs < RUN_LIMIT {
-            return self.call_page(turn, stream, &calls, now);
+        let open = !calls.is_empty() || !asks.is_empty();
+        if open && turn.runs < RUN_LIMIT {
+            return self.call_page(turn, stream, (&calls, asks), now);
         }
         self.remember(stream);
         let outcome = outcome.as_ref().and_then(|outcome| outcome.str("type"));
         let ending = match outcome {
             Some("cancelled") if bound.is_none() => Ending::Stopped { effects },
-            _ if !calls.is_empty() => {
-                Ending::Finished { bound: Some(Bound::new(BoundReason::StepLimit, RUN_LIMIT)) }
-            }
+            _ if open => Ending::Finished { bound: Some(Bound::new(BoundReason::StepLimit, RUN_LIMIT)) },
             _ => Ending::Finished { bound },
         };
-        let asks = outcome == Some("interrupt") && bound.is_none();
         self.end_turn(turn, ending, now);
-        if asks && matches!(self.state, State::Resting) {
-            let text = "The agent asked for a confirmation that this version cannot show.";
-            self.out.notice(Some(Notice::remark("confirmation", text)));
+    }
+
+    /// What a run that ended with `outcome` leaves to the page and to people.
+    pub(super) fn left_open(
+        &mut self,
+        turn: &Turn,
+        stream: &Stream,
+        outcome: Option<&Value>,
+    ) -> (Vec<String>, Vec<Interrupt>) {
+        let asks = self.interrupts(outcome, stream);
+        let mut calls = stream.open_calls(outcome);
+        if !asks.is_empty() {
+            // A server that asks has calls of its own that wait.
+            let known = |id: &str| {
+                let name = stream.call(id).and_then(|call| call.get("function")?.str("name"));
+                turn.offer.iter().any(|offered| Some(&*offered.name) == name)
+            };
+            let all = self.config.protocol == Protocol::Mindset;
+            calls.retain(|id| asks.iter().all(|ask| ask.call != *id) && (all || known(id)));
         }
+        (calls, asks)
     }
 
     /// Keeps what was said in a run for a server that keeps nothing.
     pub(super) fn remember(&mut self, stream: Stream) {
         if self.config.protocol == Protocol::AgUi {
-            self.transcript.remember_run(stream.said, Vec::new());
+            self.transcript.remember_run(stream.said, Vec::new(), &[]);
         }
     }
 
@@ -116,18 +137,21 @@ impl Session {
         self.uncover(&mut turn);
         self.end_messages(turn.from);
         self.end_server_tools(&mut turn, true, now);
+        self.guess(&mut turn, None, Decision::Deny);
         let told = turn.started && !turn.found;
         self.tell_started(&mut turn, None);
         let mut result = self.result(&turn, TurnStatus::Finished);
         let send = turn.send;
         let ending = ending.with_effects(&mut turn);
-        if let Some(notice) = ending.notice(send.is_some()) {
+        let again = self.undecided(&mut turn, &ending);
+        if let Some(notice) = ending.notice(turn.may_retry()) {
             self.out.notice(Some(notice));
         }
         match ending {
             Ending::Finished { bound } => {
                 result.bound = bound;
-                if bound.is_none() && result.text.is_none() {
+                result.pending = self.transcript.paused.as_ref().and_then(|step| step.pending());
+                if bound.is_none() && result.text.is_none() && result.pending.is_none() {
                     self.out.notice(Some(Notice::remark("no-answer", "The agent gave no answer.")));
                 }
                 self.complete(*turn, bound);
@@ -155,6 +179,21 @@ impl Session {
         if !rests {
             self.rest(now);
         }
+        if let Some(step) = again.filter(|_| matches!(self.state, State::Resting)) {
+            self.ask_again(step, now);
+        }
+    }
+
+    /// What people have decided and the server has not heard, if it may still wait for it.
+    fn undecided(&mut self, turn: &mut Turn, ending: &Ending) -> Option<Box<Step>> {
+        let error = match ending {
+            Ending::Failed { error, .. } => error.clone(),
+            _ => not_open(),
+        };
+        self.settle_replies(Some(&error));
+        let step = turn.decided.take()?;
+        let is_gone = matches!(error.code, ErrorCode::NotFound | ErrorCode::Gone);
+        Some(step).filter(|_| !is_gone)
     }
 
     /// Nothing more comes of what was said since the row `from`.
@@ -203,7 +242,7 @@ impl Session {
     /// The rest of a turn whose message is not known cannot be sent again.
     fn may_retry(&mut self, turn: Turn) {
         self.transcript.failed =
-            turn.send.is_some().then_some(Failed { message: turn.message, from: turn.from });
+            turn.may_retry().then_some(Failed { message: turn.message, from: turn.from });
     }
 
     /// Marks what the agent said last in this turn as not whole.
@@ -226,6 +265,7 @@ impl Session {
     /// The end of a turn whose session is over. Who heard of its beginning hears
     /// of its end.
     pub(super) fn left(&mut self, turn: &mut Turn, unheard: bool) {
+        self.settle_replies(Some(&not_open()));
         if !unheard {
             self.tell_started(turn, None);
             self.end_server_tools(turn, false, self.now);
@@ -240,7 +280,7 @@ impl Session {
         }
     }
 
-    fn result(&self, turn: &Turn, status: TurnStatus) -> TurnResult {
+    pub(super) fn result(&self, turn: &Turn, status: TurnStatus) -> TurnResult {
         TurnResult {
             status,
             text: self.transcript.last_answer(turn.from).map(|row| row.content.clone()),
@@ -248,6 +288,7 @@ impl Session {
             run_id: turn.id.clone(),
             error: None,
             bound: None,
+            pending: None,
         }
     }
 }

@@ -47,6 +47,9 @@ impl Session {
         match kind {
             "RUN_STARTED" => {
                 turn.started = true;
+                if turn.decided.take().is_some() {
+                    self.settle_replies(None);
+                }
                 self.tell_started(turn, Some(&event));
             }
             "TEXT_MESSAGE_CONTENT" if !subagent && !delta.is_empty() && !stream.is_muted(id) => {

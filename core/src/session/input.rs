@@ -96,12 +96,25 @@ pub enum Input<'a> {
         /// The sentence, or why there is none.
         sentence: Result<String, String>,
     },
-    /// A person has decided about a call.
+    /// A person has decided about a call. Refused with `not-found` if it is not asked, or not
+    /// any more.
     Decide {
+        /// Who waits to hear whether the word counts, if anybody.
+        reply: Option<AskId>,
         /// The question.
         request_id: &'a str,
         /// The word.
         decision: Decision,
+    },
+    /// A person has answered a questionnaire, or does not want to. Refused with `not-found` if it
+    /// is not asked, or not any more, and with `busy` while its turn is not at rest.
+    Answer {
+        /// The adapter's own number for the promise to settle; `None` for an answer from the panel.
+        id: Option<SendId>,
+        /// The questionnaire.
+        question_id: &'a str,
+        /// A JSON list of `{ stepId, selectedOptionIds?, otherText?, skipped? }`; empty: dismissed.
+        answers: &'a str,
     },
     /// Whether the page that left calls open is gone, answer to
     /// [`Output::FindOwner`](super::Output::FindOwner).

@@ -189,6 +189,7 @@ impl Session {
     #[inline(never)]
     pub(super) fn handle_wake(&mut self, now: Millis) {
         self.check_line(false, now);
+        self.look_for_answers(now);
     }
 
     /// Tries a broken connection now, and one that is in doubt: one that was silent for

@@ -24,11 +24,13 @@ mod feedback;
 mod greet;
 mod input;
 mod inquiry;
+mod interrupt;
 mod link;
 mod offer;
 mod open;
 mod outbox;
 mod output;
+mod pause;
 mod question;
 mod queue;
 mod request;
@@ -94,6 +96,8 @@ pub struct Session {
     tool_runs: u32,
     /// Messages that wait for a turn, oldest first.
     kept: Vec<Kept>,
+    /// Who waits to hear whether the decisions of the current run count.
+    replies: Vec<AskId>,
     /// What comes with the next message.
     attached: Option<Value>,
     transcript: Transcript,
@@ -134,6 +138,7 @@ impl Session {
             was_idle: false,
             tool_runs: 0,
             kept: Vec::new(),
+            replies: Vec::new(),
             attached: None,
             transcript: Transcript::default(),
             now: 0,
@@ -173,7 +178,12 @@ impl Session {
             Input::SetCanAsk(can_ask) => self.handle_can_ask(can_ask, now),
             Input::ToolDone { id, result } => self.handle_tool_done(id, result, now),
             Input::ToolSentence { id, sentence } => self.handle_sentence(id, sentence, now),
-            Input::Decide { request_id, decision } => self.handle_decision(request_id, decision, now),
+            Input::Decide { reply, request_id, decision } => {
+                return self.handle_decision(reply, request_id, decision, now);
+            }
+            Input::Answer { id, question_id, answers } => {
+                return self.handle_answer(id, question_id, answers, now);
+            }
             Input::Owner { gone } => self.handle_owner(gone, now),
             Input::Reconnect => {
                 self.handle_reconnect(now);

@@ -5,6 +5,7 @@ use super::end::Ending;
 use super::events::last_ending;
 use super::inquiry::{Reply, Subject};
 use super::state::{Attempt, Opened, Opening, OpeningStage, State};
+use super::step::Step;
 use super::stored::ANOTHER_TAB;
 use super::transcript::{Failed, UserMessage};
 use super::{DomEvent, Output, Protocol, Session};
@@ -215,13 +216,16 @@ impl Session {
         {
             return self.attach(run, active.str("turnId").unwrap_or(""), now);
         }
-        let open = body.get("openCalls").and_then(Value::as_array).unwrap_or_default();
-        let Some(calls) = self.ask_owner(open) else {
-            self.ready(now);
-            return self.tell_last(body);
+        let Some(left) = self.ask_owner(body) else {
+            let step = Step::stored(body);
+            if step.asks.is_empty() {
+                self.ready(now);
+                return self.tell_last(body);
+            }
+            return self.begin_asked(Box::new(step), now);
         };
         let until = now.saturating_add(self.config.timing.request);
-        self.hold(OpeningStage::Owner { calls, until });
+        self.hold(OpeningStage::Owner { left, until });
     }
 
     /// Says how the last turn ended, if not well. Its message can be sent again if it is
@@ -289,9 +293,9 @@ impl Session {
     pub(super) fn handle_owner(&mut self, gone: bool, now: Millis) {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Opening(opening) => match opening.stage {
-                OpeningStage::Owner { calls, .. } if gone => {
+                OpeningStage::Owner { left, .. } if gone => {
                     self.out.notice(None);
-                    self.begin_orphaned(calls, now);
+                    self.begin_orphaned(left, now);
                 }
                 OpeningStage::Owner { .. } => self.wait_for_owner(now),
                 _ => self.state = State::Opening(opening),

@@ -230,6 +230,8 @@ pub struct TurnResult {
     pub error: Option<ErrorInfo>,
     /// The limit that stopped the turn.
     pub bound: Option<Bound>,
+    /// What the turn waits for: `{ questionId, requestId, request }`.
+    pub pending: Option<Object>,
 }
 
 /// How a turn ended.
@@ -255,7 +257,7 @@ impl TurnStatus {
 }
 
 impl TurnResult {
-    /// `{ status, text?, conversationId, runId, error?, bound? }`.
+    /// `{ status, text?, conversationId, runId, error?, bound?, pendingQuestion? }`.
     pub fn to_json(&self) -> Object {
         let mut o = crate::object! { "status": self.status.as_str() };
         o.insert_some("text", self.text.as_deref());
@@ -263,6 +265,7 @@ impl TurnResult {
         o.insert("runId", &self.run_id);
         o.insert_some("error", self.error.as_ref().map(ErrorInfo::to_json));
         o.insert_some("bound", self.bound.map(Bound::to_json));
+        o.insert_some("pendingQuestion", self.pending.clone());
         o
     }
 }

@@ -1,7 +1,10 @@
 //! Questions to the person before a page's tool runs.
 
 use super::call::{Call, Stage, details};
-use super::{Output, Session, ToolRunId, fault};
+use super::interrupt::Word;
+use super::pause::not_open;
+use super::state::State;
+use super::{AskId, Output, Refused, Session, ToolRunId, fault};
 use crate::Millis;
 use crate::event::{Decision, RuntimeEvent};
 use crate::json::concat;
@@ -66,6 +69,12 @@ impl Session {
             return;
         }
         let Some((turn, mut step)) = self.take_step() else { return };
+        for ask in &mut step.asks {
+            if ask.is_open() && ask.is_approval() {
+                self.close_ask(ask, Decision::Deny, true);
+                ask.word = Some(Word::Dismissed);
+            }
+        }
         for call in &mut step.calls {
             match &call.stage {
                 Stage::Asking { request_id, .. } => self.resolve(&request_id.clone(), Decision::Deny, true),
@@ -79,12 +88,20 @@ impl Session {
 
     /// A person has decided.
     #[inline(never)]
-    pub(super) fn handle_decision(&mut self, request: &str, decision: Decision, now: Millis) {
-        let Some((turn, mut step)) = self.take_step() else { return };
+    pub(super) fn handle_decision(
+        &mut self,
+        reply: Option<AskId>,
+        request: &str,
+        decision: Decision,
+        now: Millis,
+    ) -> Result<(), Refused> {
+        let Some((turn, mut step)) = self.take_step() else { return Err(not_open()) };
+        let mut known = self.decide(&mut step, request, decision);
         for call in &mut step.calls {
             let Stage::Asking { request_id, arguments, .. } = &call.stage else { continue };
             if request_id == request {
                 let arguments = arguments.clone();
+                known = true;
                 self.resolve(request, decision, true);
                 call.stage = match decision {
                     Decision::AllowOnce => self.run_tool(call, arguments, now),
@@ -96,7 +113,17 @@ impl Session {
                 break;
             }
         }
+        self.replies.extend(reply.filter(|_| known));
         self.step_on(turn, step, now);
+        // What is not on its way to the server is good as it is.
+        if !self.carries_decisions() {
+            self.settle_replies(None);
+        }
+        if known { Ok(()) } else { Err(not_open()) }
+    }
+
+    fn carries_decisions(&self) -> bool {
+        matches!(&self.state, State::Running(running) if running.turn.decided.is_some())
     }
 
     pub(super) fn resolve(&mut self, request: &str, decision: Decision, drawn: bool) {

@@ -106,6 +106,7 @@ impl Session {
                 run_id: String::new(),
                 error: error.cloned(),
                 bound: None,
+                pending: None,
             };
             self.out.settle(kept.send, result);
         }

@@ -109,6 +109,9 @@ pub(super) fn forwarded_props(
         "inputType": if message.silent { "PSEUDO_HUMAN" } else { "HUMAN" },
         "clientId": &config.client_id,
     };
+    if config.can_ask {
+        mindset.insert("answers", true);
+    }
     mindset.insert_some("replaceFrom", replace_from);
     if let Some(files) = message.files.as_ref().and_then(Value::as_array) {
         let mut ids = Vec::new();

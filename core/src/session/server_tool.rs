@@ -8,7 +8,7 @@ use super::step::effect;
 use super::stream::Stream;
 use crate::Millis;
 use crate::agui::Reading;
-use crate::event::{Citation, RuntimeEvent, ToolSource};
+use crate::event::{Citation, Decision, RuntimeEvent, ToolSource};
 use crate::json::Value;
 use crate::view::{Notice, Patch, ToolState};
 
@@ -56,6 +56,7 @@ impl Session {
         if turn.serving.iter().any(|serving| serving.id == id) {
             return;
         }
+        self.guess(turn, Some(id), Decision::AllowOnce);
         let description = value.str("description");
         turn.serving.push(Serving {
             id: id.to_owned(),
@@ -89,6 +90,7 @@ impl Session {
         if self.transcript.is_answered(id) {
             return;
         }
+        self.guess(turn, Some(id), Decision::Deny);
         let called = stream.call(id).and_then(|call| call.get("function")?.str("name"));
         let said = |key| event.mindset(key).and_then(Value::as_str);
         let name = said("toolName").or(called).unwrap_or("").to_owned();

@@ -48,8 +48,8 @@ pub(super) enum OpeningStage {
     Changing,
     /// It is there, and has open calls: is the page gone that they wait for?
     Owner {
-        /// The ids of the calls.
-        calls: Vec<String>,
+        /// The step they are of.
+        left: Box<Step>,
         /// When the page counts as there.
         until: Millis,
     },
@@ -91,7 +91,7 @@ pub(super) enum Phase {
     /// The calls that the run left are another page's: is it there, and what comes of
     /// them?
     Elsewhere {
-        calls: Vec<String>,
+        left: Box<Step>,
         /// When the conversation is read again.
         until: Millis,
     },
@@ -105,7 +105,7 @@ pub(super) enum Phase {
         until: Millis,
         stream: Box<Stream>,
     },
-    /// The run has ended and left calls to the page.
+    /// The run has ended and left calls to the page, or approvals to people.
     Calling(Box<Step>),
 }
 
@@ -149,6 +149,11 @@ pub(super) struct Turn {
     pub(super) found: bool,
     /// The connection of the current run.
     pub(super) link: Link,
+    /// What people were asked and have decided, until the run that says so has begun.
+    pub(super) decided: Option<Box<Step>>,
+    /// Approvals that somebody else has decided: question and call. Their word shows in what
+    /// becomes of the call.
+    pub(super) guessed: Vec<(String, String)>,
 }
 
 impl Turn {
@@ -156,6 +161,11 @@ impl Turn {
     pub(super) fn shift(&mut self, rows: usize) {
         self.from += rows;
         self.run_from += rows;
+    }
+
+    /// Whether its message can be sent again: it is known, and somebody waits for its end.
+    pub(super) fn may_retry(&self) -> bool {
+        self.send.is_some() && !self.message.id.is_empty()
     }
 
     /// A turn before its first run.
@@ -181,6 +191,8 @@ impl Turn {
             outdated: false,
             found: false,
             link: Link::default(),
+            decided: None,
+            guessed: Vec::new(),
         }
     }
 }

@@ -2,8 +2,10 @@
 //! answered by the next run.
 
 use super::call::{Answer, Call, Stage, details};
+use super::interrupt::Interrupt;
 use super::question::NOBODY;
 use super::state::{Phase, State, Turn};
+use super::stored::PAGE_GONE;
 use super::stream::Stream;
 use super::{Confirm, Output, Protocol, Session, TOOL_TIMEOUT, ToolRun, ToolRunId, fault};
 use crate::event::{Decision, RuntimeEvent, ToolSource};
@@ -12,11 +14,34 @@ use crate::passthrough::FullArgs;
 use crate::view::{Activity, ToolState};
 use crate::{Millis, result};
 
-/// The calls of one run.
+/// What one run left to the page and to people.
+#[derive(Default)]
 pub(super) struct Step {
     pub(super) calls: Vec<Call>,
     /// What was said in the run, for a server that keeps nothing.
     pub(super) said: Vec<Value>,
+    /// What the server asks people.
+    pub(super) asks: Vec<Interrupt>,
+    /// The turn and its run, where none is under way.
+    pub(super) of: [String; 2],
+}
+
+impl Step {
+    /// The step of a stored conversation whose page is gone: what its calls came to is not known.
+    pub(super) fn stored(body: &Value) -> Step {
+        let mut step = Step { asks: Interrupt::read_list(body.get("openInterrupts")), ..Step::default() };
+        for open in body.get("openCalls").and_then(Value::as_array).unwrap_or_default() {
+            let mut call = Call::new(open.str("toolCallId").unwrap_or(""), None, ToolRunId(0));
+            call.stage = Stage::Answered(Answer::failed(PAGE_GONE.to_owned()));
+            step.calls.push(call);
+        }
+        if let Some(run) = body.get("lastRun") {
+            let id = run.str("runId").unwrap_or("");
+            let turn = run.str("turnId").filter(|turn| !turn.is_empty());
+            step.of = [turn.unwrap_or(id).to_owned(), id.to_owned()];
+        }
+        step
+    }
 }
 
 /// Bytes of all results of a step, so that one request holds them with every character
@@ -29,9 +54,23 @@ const STOPPED_RUNNING: &str =
     "The person stopped the turn while this call ran. It is not known whether it acted.";
 
 impl Session {
-    /// Takes up the calls that a run left to the page.
-    pub(super) fn call_page(&mut self, mut turn: Box<Turn>, stream: Stream, open: &[String], now: Millis) {
-        let mut step = Step { calls: Vec::new(), said: Vec::new() };
+    /// Takes up what a run left: calls to the page, questions to people.
+    pub(super) fn call_page(
+        &mut self,
+        mut turn: Box<Turn>,
+        stream: Stream,
+        (open, asks): (&[String], Vec<Interrupt>),
+        now: Millis,
+    ) {
+        let mut step = Step { asks, ..Step::default() };
+        if !self.config.can_ask && !turn.found {
+            step.deny_all();
+        }
+        if !step.asks.is_empty() && !self.transcript.unread {
+            // It would not know of them.
+            self.stop_looking();
+        }
+        self.show_asks(&step);
         for id in open {
             if step.calls.iter().any(|call| call.id == *id) {
                 continue;
@@ -51,15 +90,19 @@ impl Session {
         self.step_on(turn, Box::new(step), now);
     }
 
-    /// The turn waits for the calls, or goes on when all are answered.
+    /// The turn waits for the calls and for people, or goes on when all are answered.
     pub(super) fn step_on(&mut self, turn: Box<Turn>, step: Box<Step>, now: Millis) {
         let (mut open, mut asks) = (false, false);
         for call in &step.calls {
             open |= !matches!(call.stage, Stage::Answered(_));
             asks |= matches!(call.stage, Stage::Asking { .. });
         }
-        if !open {
-            return self.carry_on(turn, *step, now);
+        asks |= step.asks.iter().any(|ask| ask.is_open() && ask.is_approval());
+        if !open && !asks {
+            return match step.pending() {
+                None => self.carry_on(turn, *step, now),
+                Some(_) => self.pause(turn, step, now),
+            };
         }
         self.out.activity(if asks { Activity::Asking } else { Activity::Waiting });
         self.go_on(turn, Phase::Calling(step));
@@ -225,6 +268,7 @@ impl Session {
     /// Nobody waits for the calls any more; `drawn` says whether the panel still shows
     /// them.
     pub(super) fn end_calls(&mut self, turn: &mut Turn, mut step: Step, drawn: bool, now: Millis) {
+        self.end_asks(&mut step, drawn);
         for call in &mut step.calls {
             let (why, duration) = match &call.stage {
                 Stage::Answered(_) => continue,
@@ -252,9 +296,10 @@ impl Session {
             self.tool_end(call, Err(why), duration);
             call.stage = Stage::Answered(Answer::failed(why.to_owned()));
         }
-        let answers = self.answers(&step);
         if self.config.protocol == Protocol::AgUi {
-            self.transcript.remember_run(step.said, answers);
+            self.remember_step(&mut step);
+        } else {
+            self.answers(&step);
         }
     }
 

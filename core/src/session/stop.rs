@@ -20,6 +20,7 @@ impl Session {
             ended @ (State::Stopping(_) | State::Resting) => self.state = ended,
             other => {
                 self.state = other;
+                self.stop_paused();
                 self.drop_kept(None);
             }
         }

@@ -1,13 +1,13 @@
 //! The stored conversation, where a run's stream cannot tell how it went on: rows, end
 //! and open calls are the store's.
 
-use super::call::Answer;
 use super::end::Ending;
 use super::events::RunEnd;
 use super::fault;
 use super::inquiry::{Reply, Subject};
 use super::open::stored_rows;
 use super::state::{Phase, Turn};
+use super::step::Step;
 use super::stream::Stream;
 use super::{Output, Protocol, Session};
 use crate::Millis;
@@ -56,11 +56,10 @@ impl Session {
 
     /// The turn goes on, or ends, as the stored conversation says.
     pub(super) fn go_by_store(&mut self, mut turn: Box<Turn>, body: &Value, now: Millis) {
-        let named = |key: &str| body.get(key).filter(|run| run.str("runId").is_some());
         let of_turn = |run: &&Value, turn: &Turn| {
             run.str("runId") == Some(&turn.run_id) || run.str("turnId") == Some(&turn.id)
         };
-        if let Some(active) = named("activeRun") {
+        if let Some(active) = active_run(body) {
             let id = active.str("runId").unwrap_or("");
             if id == turn.run_id {
                 return self.lost(turn, None, fault::cut_off(), now);
@@ -77,10 +76,10 @@ impl Session {
         let mut stream = turn.link.stream.take().unwrap_or_else(|| self.new_stream(&turn));
         let open = body.get("openCalls").and_then(Value::as_array).unwrap_or_default();
         let own = open.first().is_none_or(|call| call.str("clientId") == Some(&self.config.client_id));
-        if let Some(calls) = (!own).then(|| self.ask_owner(open)).flatten() {
+        if let Some(left) = (!own).then(|| self.ask_owner(body)).flatten() {
             turn.found = true;
             let until = now.saturating_add(self.config.timing.request);
-            return self.go_on(turn, Phase::Elsewhere { calls, until });
+            return self.go_on(turn, Phase::Elsewhere { left, until });
         }
         self.out.notice(None);
         if turn.found && !open.is_empty() {
@@ -89,22 +88,24 @@ impl Session {
         for call in open {
             stream.note_open(call);
         }
-        let end = named("lastRun").filter(|run| of_turn(run, &turn)).and_then(|run| run.get("end"));
+        let end = body.get("lastRun").filter(|run| of_turn(run, &turn)).and_then(|run| run.get("end"));
         let end = end.and_then(|end| Reading::new(end.clone()).ok());
         let end = match end {
             Some((end, _)) => self.apply(&mut turn, &mut stream, end, now),
             None => None,
         };
+        let asks = asked(body);
+        let waits = !open.is_empty() || asks.is_some();
         match end {
             Some(RunEnd::Finished { outcome, bound: None, effects })
-                if open.is_empty() && !stream.open_calls(outcome.as_ref()).is_empty() =>
+                if !waits && self.leaves(&turn, &stream, outcome.as_ref()) =>
             {
-                // Somebody else has closed its calls.
+                // Somebody else has closed what it left.
                 self.end_turn(turn, Ending::Stopped { effects }, now);
             }
             Some(end) => self.run_ended(turn, *stream, end, now),
-            None if !open.is_empty() => {
-                let end = RunEnd::Finished { outcome: None, bound: None, effects: Vec::new() };
+            None if waits => {
+                let end = RunEnd::Finished { outcome: asks, bound: None, effects: Vec::new() };
                 self.run_ended(turn, *stream, end, now);
             }
             None => match self.transcript.last_answer(turn.from).map(|row| row.status) {
@@ -134,27 +135,28 @@ impl Session {
         Box::new(Stream::new(run_id))
     }
 
-    /// Asks for the page whose calls are open, if there are any; gives their ids.
+    fn leaves(&mut self, turn: &Turn, stream: &Stream, outcome: Option<&Value>) -> bool {
+        let (calls, asks) = self.left_open(turn, stream, outcome);
+        !calls.is_empty() || !asks.is_empty()
+    }
+
+    /// Asks for the page whose calls are open, if there are any; gives what is left of their step
+    /// without it.
     #[inline(never)]
-    pub(super) fn ask_owner(&mut self, open: &[Value]) -> Option<Vec<String>> {
-        let owner = open.first()?.str("clientId")?;
+    pub(super) fn ask_owner(&mut self, body: &Value) -> Option<Box<Step>> {
+        let owner = body.get("openCalls")?.as_array()?.first()?.str("clientId")?;
         self.out.push(Output::FindOwner(owner.to_owned()));
-        let mut calls = Vec::new();
-        for call in open {
-            calls.extend(call.str("toolCallId").map(str::to_owned));
-        }
-        Some(calls)
+        Some(Box::new(Step::stored(body)))
     }
 
     /// It is known whether the page is gone that has the calls of a running turn.
     pub(super) fn owner_of_turn(&mut self, gone: bool, now: Millis) {
-        let Some((mut turn, phase)) = self.take_running() else { return };
+        let Some((turn, phase)) = self.take_running() else { return };
         match phase {
-            Phase::Elsewhere { calls, .. } if gone => {
+            Phase::Elsewhere { left, .. } if gone => {
                 self.out.notice(None);
-                self.answer_unknown(&mut turn, calls);
-                turn.found = false;
-                self.next_run(turn, now);
+                self.show_asks(&left);
+                self.step_on(turn, left, now);
             }
             phase => {
                 if matches!(phase, Phase::Elsewhere { .. }) {
@@ -162,15 +164,6 @@ impl Session {
                 }
                 self.go_on(turn, phase);
             }
-        }
-    }
-
-    /// The next run answers `calls` with what is known of them: nothing.
-    pub(super) fn answer_unknown(&mut self, turn: &mut Turn, calls: Vec<String>) {
-        let answer = Answer::failed(PAGE_GONE.to_owned());
-        turn.news.clear();
-        for call in calls {
-            turn.news.push(answer.message(&self.ids.next_id(), &call));
         }
     }
 
@@ -228,6 +221,19 @@ impl Session {
         }
         self.draw_anew();
     }
+}
+
+/// The run that is under way; one that waits has ended.
+pub(super) fn active_run(body: &Value) -> Option<&Value> {
+    let under_way = |run: &&Value| run.str("runId").is_some() && run.str("state") != Some("waiting");
+    body.get("activeRun").filter(under_way)
+}
+
+/// What a run ended with that people are still asked.
+fn asked(body: &Value) -> Option<Value> {
+    let asks =
+        body.get("openInterrupts").filter(|asks| asks.as_array().is_some_and(|asks| !asks.is_empty()))?;
+    Some(Value::Object(crate::object! { "type": "interrupt", "interrupts": asks.clone() }))
 }
 
 /// The place behind the row `id`; without one, the first.

@@ -29,6 +29,8 @@ pub(super) struct Stream {
     aliases: Object,
     /// Streamed messages that are not the agent's words.
     muted: Object,
+    /// What a server from before AG-UI 1.0 asks people.
+    pub(super) asked: Vec<Value>,
     /// Messages that have begun; one may go on behind a call.
     begun: Object,
 }
@@ -72,6 +74,7 @@ impl Stream {
             said: Vec::new(),
             aliases: Object::new(),
             muted: Object::new(),
+            asked: Vec::new(),
             begun: Object::new(),
         }
     }
@@ -201,6 +204,9 @@ impl Stream {
                 };
                 self.said.push(answer(event.str("messageId"), &content, event.str("toolCallId")));
             }
+            "CUSTOM" if event.str("name") == "on_interrupt" => {
+                self.asked.push(event.get("value").cloned().unwrap_or_default());
+            }
             "MESSAGES_SNAPSHOT" => {
                 self.note_snapshot(event.get("messages").and_then(Value::as_array).unwrap_or_default());
             }
@@ -289,7 +295,7 @@ impl Stream {
     /// names, or for older peers those that have no result.
     pub(super) fn open_calls(&self, outcome: Option<&Value>) -> Vec<String> {
         let mut open = Vec::new();
-        if outcome.is_some_and(|outcome| outcome.str("type") != Some("success")) {
+        if outcome.is_some_and(|outcome| outcome.str("type") == Some("cancelled")) {
             return open;
         }
         let pending = outcome.and_then(|outcome| outcome.get("pendingToolCallIds")?.as_array());

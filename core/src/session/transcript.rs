@@ -3,6 +3,7 @@
 
 use super::board::ToolLine;
 use super::call::{Answer, Call};
+use super::step::Step;
 use super::stream::message;
 use crate::Millis;
 use crate::event::{Author, ChatMessage, MessageStatus};
@@ -36,6 +37,10 @@ pub(super) struct Transcript {
     pub(super) history: Vec<Value>,
     /// The last turn, if it can be sent again.
     pub(super) failed: Option<Failed>,
+    /// The turn that rests until its questionnaires are answered.
+    pub(super) paused: Option<Box<Step>>,
+    /// Whether calls of the history wait for people.
+    waits: bool,
     /// The run of a turn that ended here, while the server may still work on it.
     pub(super) given_up: Option<String>,
 }
@@ -171,6 +176,10 @@ impl Transcript {
     /// Puts the user message of a turn into the history, in the place of an earlier
     /// attempt and all that followed it.
     pub(super) fn remember_user(&mut self, user: &UserMessage) {
+        if std::mem::take(&mut self.waits) {
+            let all = std::mem::take(&mut self.history);
+            self.remember_run(all, Vec::new(), &[]);
+        }
         if let Some(at) = self.history.iter().rposition(|m| m.str("id") == Some(&user.id)) {
             self.history.truncate(at);
         }
@@ -179,11 +188,16 @@ impl Transcript {
 
     /// Puts what was said in a run, and the page's answers to its calls, into the
     /// history. A call without a result would make the server refuse every later
-    /// message, so it is left out, and what is empty then as well.
-    pub(super) fn remember_run(&mut self, said: Vec<Value>, answers: Vec<Value>) {
+    /// message, so it is left out, and what is empty then as well. The calls `open` wait for
+    /// people and stay until the next message.
+    pub(super) fn remember_run(&mut self, said: Vec<Value>, answers: Vec<Value>, open: &[&str]) {
         let mut all = said;
         all.extend(answers);
         let mut answered = Object::new();
+        for id in open {
+            self.waits = true;
+            answered.insert(id, true);
+        }
         for id in all.iter().filter_map(|message| message.str("toolCallId")) {
             answered.insert(id, true);
         }
@@ -224,7 +238,7 @@ mod tests {
         );
         let Ok(Value::Array(said)) = said else { unreachable!() };
         let mut transcript = Transcript::default();
-        transcript.remember_run(said, Vec::new());
+        transcript.remember_run(said, Vec::new(), &[]);
         let history: Vec<_> = transcript.history.iter().map(Value::text).collect();
         assert_eq!(
             history,

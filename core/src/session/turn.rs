@@ -1,6 +1,7 @@
 //! A turn's requests: the first run, the runs that carry on, the second try of a
 //! failed turn.
 
+use super::interrupt;
 use super::link::Link;
 use super::queue::{self, Kept};
 use super::request;
@@ -32,6 +33,12 @@ impl Session {
         }
         self.out.event(DomEvent::Busy { run_id: run_id.clone() });
         self.check_keys();
+        let mut paused = self.transcript.paused.take();
+        if self.config.protocol == Protocol::AgUi
+            && let Some(step) = &mut paused
+        {
+            self.remember_step(step);
+        }
         self.show(&mut kept, now);
         let Kept { send, message, .. } = kept;
         let rows = &self.transcript.rows;
@@ -46,17 +53,23 @@ impl Session {
         let mut turn = Turn::new(Some(send), run_id, message, from);
         turn.replaces = replaces;
         turn.news = news;
+        if let Some(step) = paused {
+            self.dismiss(&mut turn, step);
+        }
         self.post(Box::new(turn), now);
     }
 
-    /// Goes on with the turn of a page that is gone: what its calls came to is not known.
-    pub(super) fn begin_orphaned(&mut self, calls: Vec<String>, now: Millis) {
+    /// Goes on with the turn of a page that is gone.
+    pub(super) fn begin_orphaned(&mut self, step: Box<Step>, now: Millis) {
+        if !step.asks.is_empty() {
+            return self.begin_asked(step, now);
+        }
         let run_id = self.ids.next_id();
         self.out.event(DomEvent::Busy { run_id: run_id.clone() });
         self.hide_kept();
         let nothing = UserMessage { id: String::new(), text: String::new(), silent: false, files: None };
         let mut turn = Turn::new(None, run_id, nothing, self.transcript.rows.len());
-        self.answer_unknown(&mut turn, calls);
+        turn.news = self.answers(&step);
         self.post(Box::new(turn), now);
     }
 
@@ -95,13 +108,17 @@ impl Session {
         self.request_run(turn, now);
     }
 
-    /// The page has answered its calls: they go into the next run of the turn.
-    pub(super) fn carry_on(&mut self, mut turn: Box<Turn>, step: Step, now: Millis) {
-        let answers = self.answers(&step);
+    /// The page has answered its calls, and people theirs: that goes into the next run of the turn.
+    pub(super) fn carry_on(&mut self, mut turn: Box<Turn>, mut step: Step, now: Millis) {
         match self.config.protocol {
-            Protocol::Mindset => turn.news = answers,
-            Protocol::AgUi => self.transcript.remember_run(step.said, answers),
+            Protocol::Mindset => turn.news = self.answers(&step),
+            Protocol::AgUi => self.remember_step(&mut step),
         }
+        if !step.asks.is_empty() {
+            step.of = [turn.id.clone(), turn.run_id.clone()];
+            turn.decided = Some(Box::new(step));
+        }
+        turn.found = false;
         self.next_run(turn, now);
     }
 
@@ -142,7 +159,7 @@ impl Session {
             Protocol::AgUi => &self.transcript.history,
         };
         // Servers older than 1.0 demand the lists and `state` even if empty.
-        let input = crate::object! {
+        let mut input = crate::object! {
             "threadId": self.transcript.thread_id.as_deref().unwrap_or(""),
             "runId": &turn.run_id,
             "protocolVersion": PROTOCOL_VERSION,
@@ -152,6 +169,9 @@ impl Session {
             "context": self.channels.context(),
             "forwardedProps": props,
         };
+        if let Some(step) = &turn.decided {
+            interrupt::answer(&mut input, &step.asks);
+        }
         input.text()
     }
 }

@@ -2,7 +2,7 @@
 //! carries out; a page without a panel drops them.
 
 use crate::event::{Author, ChatMessage, Citation, Feedback, MessageStatus, Widget};
-use crate::json::Value;
+use crate::json::{Object, Value};
 
 /// One change of the chat panel. Rows are named by message id and stay in the
 /// order in which they were added.
@@ -75,7 +75,14 @@ pub enum Patch {
         /// Names and values of the arguments, what the page supplies masked.
         details: Vec<(String, String)>,
     },
-    /// The question is answered or no longer open: its card goes.
+    /// Asks the person several things, at the end.
+    AddQuestionnaire {
+        /// Names the questionnaire.
+        id: String,
+        /// `{ id, title?, steps }`, as the server wrote it.
+        questionnaire: Object,
+    },
+    /// The question or questionnaire is answered or no longer open: its card goes.
     RemoveQuestion {
         /// The question.
         id: String,

@@ -62,6 +62,8 @@ fn order(events: &[Heard]) {
                     | RuntimeEvent::WidgetPayload { .. }
                     | RuntimeEvent::Suggestions { .. },
                 ) => at,
+                // A turn at rest may be found, too.
+                (at, RuntimeEvent::QuestionRequested { .. }) => at,
                 (At::Started, RuntimeEvent::Complete { .. }) => At::Complete,
                 (At::Complete, RuntimeEvent::RunFinished { .. }) => At::Ended,
                 (At::Busy | At::Started, RuntimeEvent::RunError(_)) => At::Ended,
@@ -100,6 +102,8 @@ fn panel(page: &mut Page) {
 pub struct Panel {
     pub rows: Vec<Row>,
     pub questions: Vec<Question>,
+    /// They may stand while nothing is under way.
+    pub questionnaires: Vec<String>,
     activity: Option<Activity>,
     notice: Option<Notice>,
     pub suggestions: Vec<String>,
@@ -168,6 +172,7 @@ impl Panel {
             Patch::Clear => {
                 self.rows.clear();
                 self.questions.clear();
+                self.questionnaires.clear();
                 self.notice = None;
                 self.suggestions.clear();
             }
@@ -199,10 +204,15 @@ impl Panel {
                 (*state, *label) = (new, text);
             }
             Patch::AddQuestion { id, text, details } => self.questions.push((id, text, details)),
+            Patch::AddQuestionnaire { id, questionnaire } => {
+                assert!(questionnaire.get("steps").is_some());
+                self.questionnaires.push(id);
+            }
             Patch::RemoveQuestion { id } => {
-                let before = self.questions.len();
+                let before = self.questions.len() + self.questionnaires.len();
                 self.questions.retain(|question| question.0 != id);
-                assert_eq!(self.questions.len() + 1, before, "no question {id}");
+                self.questionnaires.retain(|known| *known != id);
+                assert_eq!(self.questions.len() + self.questionnaires.len() + 1, before, "no question {id}");
             }
             Patch::SetActivity(activity) => self.activity = Some(activity),
             Patch::SetNotice(notice) => self.notice = notice,

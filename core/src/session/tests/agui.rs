@@ -71,12 +71,29 @@ fn calls_of_the_page() {
 }
 
 #[test]
-fn a_question_this_version_cannot_show() {
-    let mut bench = turn(&[recorded!("pyd-approve-interrupt")]);
-    assert_eq!(bench.result().status, TurnStatus::Finished);
-    assert!(bench.notice().unwrap().0.contains("confirmation"));
-    bench.send(2, "go on");
-    assert_eq!((history(&bench), bench.notice()), (vec!["user".to_owned(), "user".to_owned()], None));
+fn an_approval_of_another_server() {
+    for (can_ask, status) in [(true, "resolved"), (false, "cancelled")] {
+        let mut bench = Bench::agui();
+        bench.input(Input::SetCanAsk(can_ask));
+        bench.send(1, "hi");
+        bench.answer(200, "text/event-stream", recorded(recorded!("pyd-approve-interrupt")));
+        let asked = bench.out.iter().find_map(|output| match output {
+            Output::Event(DomEvent::Runtime(RuntimeEvent::PermissionRequested { request_id, .. })) => {
+                Some(request_id.clone())
+            }
+            _ => None,
+        });
+        assert_eq!(asked.is_some(), can_ask);
+        if let Some(request_id) = &asked {
+            let decision = crate::event::Decision::AllowOnce;
+            bench.input(Input::Decide { reply: None, request_id, decision });
+        }
+        let run = body(&bench.last(FetchPurpose::Run));
+        let resume = run.get("resume").and_then(Value::as_array).unwrap().to_vec();
+        assert_eq!(resume.iter().map(|entry| entry.str("status").unwrap()).collect::<Vec<_>>(), [status]);
+        bench.answer(200, "text/event-stream", recorded(recorded!("pyd-approve-resume")));
+        assert_eq!(bench.result().status, TurnStatus::Finished, "{}", bench.story().join(" "));
+    }
 }
 
 #[test]
@@ -85,7 +102,6 @@ fn every_recorded_stream_ends_as_it_says() {
         (recorded!("pyd-fn-text"), TurnStatus::Finished),
         (recorded!("pyd-fn-tool-result"), TurnStatus::Finished),
         (recorded!("pyd-state"), TurnStatus::Finished),
-        (recorded!("pyd-approve-interrupt"), TurnStatus::Finished),
         (recorded!("pyd-approve-resume"), TurnStatus::Finished),
         (recorded!("pyd-approve-resume-bad"), TurnStatus::Error),
     ] {

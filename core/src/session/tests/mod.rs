@@ -1,6 +1,7 @@
 //! Whole turns with scripted bytes. The bench plays adapter and server.
 
 mod agui;
+mod asks;
 mod channels;
 mod conversations;
 mod credentials;

@@ -265,10 +265,12 @@ fn an_answer_to_nothing_is_nothing() {
         [
             Input::ToolDone { id, result: Ok("1".into()) },
             Input::ToolSentence { id, sentence: Ok("?".into()) },
-            Input::Decide { request_id: "id1", decision: crate::event::Decision::AllowOnce },
             Input::Owner { gone: true },
         ]
     };
+    let decision = crate::event::Decision::AllowOnce;
+    let word = Input::Decide { reply: None, request_id: "id1", decision };
+    assert_eq!(bench.try_input(word).unwrap_err().code, crate::error::ErrorCode::NotFound);
     for input in strays() {
         bench.input(input);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mindset_core::agui::encode_interrupt;
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::event::{Author, ChatMessage, Feedback, Widget};
 use mindset_core::json::{Object, Value, parse};
@@ -76,6 +77,9 @@ impl Server {
             }
         }
         answer.insert("openCalls", Value::Array(open));
+        let asked = self.conversation_of(id).open_interrupts();
+        let asked = if answer.get("activeRun").is_none() { asked } else { Vec::new() };
+        answer.insert("openInterrupts", asked.iter().map(encode_interrupt).collect::<Vec<_>>());
         Some(answer)
     }
 
