@@ -51,7 +51,30 @@ impl Assets {
             Some((encoding, bytes)) => (Some(encoding), bytes),
             None => (None, plain),
         };
-        respond(name, encoding, bytes, headers)
+        let mut response = respond(name, encoding, bytes, headers);
+        if let Some(link) = self.preload(name).and_then(|link| HeaderValue::from_str(&link).ok()) {
+            response.headers_mut().insert(header::LINK, link);
+        }
+        response
+    }
+
+    /// What the script will ask for first, so that the browser asks for it while the script still
+    /// comes: the module that lies beside it.
+    fn preload(&self, name: &str) -> Option<String> {
+        if name != "mindset-agent.js" {
+            return None;
+        }
+        let is_module = |file: &str| file.starts_with("mindset-agent-") && file.ends_with(".wasm");
+        let folder = self.folder.as_ref().filter(|folder| folder.join(name).is_file());
+        let module = match folder {
+            Some(folder) => {
+                let mut entries = std::fs::read_dir(folder).ok()?.flatten();
+                entries
+                    .find_map(|entry| entry.file_name().into_string().ok().filter(|file| is_module(file)))?
+            }
+            None => EMBEDDED.iter().map(|(file, _)| *file).find(|file| is_module(file))?.to_owned(),
+        };
+        Some(format!("<{module}>; rel=preload; as=fetch; crossorigin"))
     }
 
     fn read(&self, name: &str) -> Option<Cow<'static, [u8]>> {
@@ -107,23 +130,11 @@ fn respond(
     set(headers, header::CACHE_CONTROL, cache);
     set(headers, header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
     set(headers, HeaderName::from_static("cross-origin-resource-policy"), "cross-origin");
-    if let Some(link) = module_of(name).and_then(|module| HeaderValue::from_str(&module).ok()) {
-        headers.insert(header::LINK, link);
-    }
     set(headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     if name.ends_with(".html") {
         set(headers, header::CONTENT_SECURITY_POLICY, POLICY);
     }
     response
-}
-
-/// What the script will ask for first, so that the browser asks for it while the script still
-/// comes.
-fn module_of(name: &str) -> Option<String> {
-    let is_module = |file: &&str| file.starts_with("mindset-agent-") && file.ends_with(".wasm");
-    let module =
-        EMBEDDED.iter().map(|(name, _)| *name).find(is_module).filter(|_| name == "mindset-agent.js")?;
-    Some(format!("<{module}>; rel=preload; as=fetch; crossorigin"))
 }
 
 fn set(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {

@@ -69,6 +69,19 @@ async fn the_script_for_every_page() {
 }
 
 #[tokio::test]
+async fn the_script_names_the_module_beside_it() {
+    let (server, folder) = server().await;
+    let link = async |path: &str| server.request("GET", path).send().await.header("link").to_owned();
+    assert_eq!(link("/mindset-agent.js").await, format!("<{HASHED}>; rel=preload; as=fetch; crossorigin"));
+    for other in ["/", "/index.html", &format!("/{HASHED}")] {
+        assert_eq!(link(other).await, "", "{other}");
+    }
+    // A module that is not there is not asked for.
+    std::fs::remove_file(folder.path(HASHED)).unwrap();
+    assert_eq!(link("/mindset-agent.js").await, "");
+}
+
+#[tokio::test]
 async fn the_module_is_kept_for_ever() {
     let (server, _folder) = server().await;
     let module = server.request("GET", &format!("/{HASHED}?x=1")).send().await;

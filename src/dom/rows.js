@@ -2,6 +2,30 @@
 
 /** So many rows and lines stand in one page. */
 const PAGE = 32;
+/** Of older messages the nearest stand in small pages, as they come; so many pages. */
+const NEAR = 8;
+/** The others stand in larger ones, and those in shelves: each box that can be skipped costs a little of every picture. */
+const FAR = 48;
+const SHELF = 16;
+
+/** A box that may be skipped; a guess of how high it is keeps the scroll bar steady until it is seen. */
+class Box {
+  element = document.createElement('div');
+  #lines = 0;
+
+  constructor(kind) {
+    this.element.className = kind;
+  }
+
+  isFull(most) {
+    return this.element.childElementCount >= most;
+  }
+
+  grow(lines) {
+    this.#lines += lines;
+    this.element.style.setProperty('contain-intrinsic-height', `auto ${Math.round(this.#lines * 23)}px`);
+  }
+}
 
 /**
  * One message. A person's text is split at blank lines into one element per paragraph; an
@@ -27,7 +51,6 @@ class Row {
     this.body = add(this.element, 'div|part=message__body|class=body|dir=auto');
     // An answer is there when something of it is.
     this.element.hidden = !this.own;
-    this.#kit.watch?.(this.element);
   }
 
   /** What a program of the drawer says; `ended` if it is the last one. */
@@ -104,6 +127,9 @@ export class Rows {
   /** What draws widgets, once there is one. */
   #widgets;
   #page;
+  /** The first page of older messages, and the first shelf. */
+  #old;
+  #shelf;
   #last;
   /** What draws answers, once it is there. */
   drawer;
@@ -145,13 +171,14 @@ export class Rows {
   clear() {
     this.drawer?.forget(this.#list);
     this.#rows.clear();
-    this.#page = this.#last = undefined;
+    this.#page = this.#old = this.#shelf = this.#last = undefined;
   }
 
   /** A message at the end. */
   add(id, role, text) {
     const row = new Row(this.#kit, this.page, id, role);
     if (row.own) row.write(text);
+    this.#kit.watch?.(row.element);
     this.#rows.set((this.#last = id), row);
     return row;
   }
@@ -194,13 +221,11 @@ export class Rows {
 
   /** Messages from before the first one. */
   prepend(messages) {
-    const page = document.createElement('div');
-    page.className = 'page old';
-    // A guess of how high it is keeps the scroll bar steady until it is seen.
     const lines = messages.reduce((sum, { content }) => sum + 3 + content.length / 60, 0);
-    page.style.setProperty('contain-intrinsic-height', `auto ${Math.round(lines * 23)}px`);
+    const page = this.#first(lines);
+    const rows = document.createDocumentFragment();
     for (const { id, role, content, program, status, citations } of messages) {
-      const row = new Row(this.#kit, page, id, role);
+      const row = new Row(this.#kit, rows, id, role);
       if (program === undefined) row.write(content);
       else row.draw(this.drawer, program, true);
       row.setSources(citations ?? []);
@@ -208,11 +233,28 @@ export class Rows {
       this.#rows.set(id, row);
       this.#last ??= id;
     }
-    this.#list.prepend(page);
+    page.prepend(rows);
+    this.#kit.watch?.(page);
     for (const { id, widget, files } of messages) {
       if (widget) this.setWidget(id, widget);
       if (files) this.setFiles(id, files);
     }
+  }
+
+  /** The page into which older messages come, of so many lines. */
+  #first(lines) {
+    const isFar = this.#list.childElementCount > NEAR;
+    if (!isFar || !this.#old || this.#old.isFull(FAR)) {
+      this.#old = new Box('page old');
+      if (isFar && (!this.#shelf || this.#shelf.isFull(SHELF))) {
+        this.#shelf = new Box('shelf');
+        this.#list.prepend(this.#shelf.element);
+      }
+      (isFar ? this.#shelf.element : this.#list).prepend(this.#old.element);
+    }
+    this.#old.grow(lines);
+    if (this.#old.element.parentElement === this.#shelf?.element) this.#shelf.grow(lines);
+    return this.#old.element;
   }
 
   remove(id) {

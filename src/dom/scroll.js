@@ -240,7 +240,8 @@ export class Follow {
     let place = this.#list;
     for (let next = place; next?.offsetParent; next = endsBelow(next.children, top)) {
       place = next;
-      if (next.getBoundingClientRect().top >= top) break;
+      // Older messages go into these boxes: what stands still is a row, or something in it.
+      if (!next.matches('.rows, .shelf, .page') && next.getBoundingClientRect().top >= top) break;
     }
     this.#place = [place, this.#distance(place)];
   }

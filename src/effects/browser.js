@@ -170,6 +170,22 @@ function open(name) {
   }
 }
 
+/** So much of a body is told at a time, in bytes. */
+const PIECE = 16_384;
+/** After so long there is room for other things of the page, in milliseconds. */
+const SLICE = 8;
+
+/** The page may do something else; also a hidden one, whose timers are late, goes on at once. */
+const breath = () =>
+  new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(0);
+  });
+
 /** Requests of one session under way, by number. */
 export class Fetches {
   #open = new Map();
@@ -194,10 +210,20 @@ export class Fetches {
       const reader = response.body?.getReader();
       // A stream that hears of no abort, as of a page's own `fetch`, would keep the element for ever.
       signal.onabort = () => reader?.cancel().catch(() => {});
+      let spent = 0;
       while (reader && !signal.aborted) {
         const { done, value } = await reader.read();
         if (done) break;
-        if (!signal.aborted) tell('bytes', { id, bytes: value });
+        // Much may have come at once.
+        for (let at = 0; at < value.length && !signal.aborted; at += PIECE) {
+          const began = performance.now();
+          tell('bytes', { id, bytes: value.subarray(at, at + PIECE) });
+          spent += performance.now() - began;
+          if (spent > SLICE) {
+            await breath();
+            spent = 0;
+          }
+        }
       }
     } catch (error) {
       // A fault of the module is no failure of the request.

@@ -42,14 +42,14 @@ async function axe(host) {
   return results.violations.map((v) => `${v.id}: ${v.help} (${v.nodes.map((n) => n.target.flat().join(' ')).join(', ')})`);
 }
 
-for (const [state, { reach, page = {}, attributes = '', context = {}, screens = Object.keys(SCREENS) }] of Object.entries(STATES)) {
+for (const [state, { reach, page = {}, above = '', attributes = '', context = {}, screens = Object.keys(SCREENS) }] of Object.entries(STATES)) {
   for (const screen of screens) {
     test(`${state}, ${screen}: no findings, nothing cut off`, async () => {
       const host = await s.ready({
         ...page,
         context: { ...SCREENS[screen], ...context },
         head: `<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">${page.head ?? ''}`,
-        elements: `<mindset-agent id="agent" agent-uid="support" heading="Support" ${attributes}></mindset-agent>`,
+        elements: `${above}<mindset-agent id="agent" agent-uid="support" heading="Support" ${attributes}></mindset-agent>`,
       });
       await reach(host, s.runtime);
       await host.page.screenshot({ path: join(SCREENSHOTS, `panel-${state.replaceAll(' ', '-')}-${screen}.png`) });

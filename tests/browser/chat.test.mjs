@@ -55,6 +55,24 @@ test('a conversation to go on with: its id, then its messages, before anything e
   assert.equal((await types(host)).filter((type) => type === 'history_settled').length, 2, 'once for each');
 });
 
+test('a new conversation begins with the question it was given, once, and one that is there does not', async () => {
+  const host = await page("{ initialQuestion: 'What is new?' }");
+  await until(async () => (await types(host)).includes('run_finished'), 'the answer');
+  assert.deepEqual(s.runtime.runs.map((run) => run.text), ['What is new?']);
+  assert.deepEqual(await host.run(() => chat.messages.map(({ role, content }) => [role, content])), [['user', 'What is new?'], ['assistant', 'You said: What is new?.']]);
+  const all = await types(host);
+  assert.ok(all.indexOf('history_settled') < all.indexOf('run_started'), all.join(' '));
+  await host.run(() => chat.send('more'));
+  await host.run(() => chat.newConversation());
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(s.runtime.runs.length, 2, 'not in the next conversation');
+  s.runtime.conversations.set('c-one', { messages: [{ id: 'a', role: 'user', content: 'one?' }] });
+  const known = await page("{ conversationId: 'c-one', initialQuestion: 'What is new?' }");
+  await until(async () => (await types(known)).includes('history_settled'), 'the history');
+  await known.run(() => chat.send('go on'));
+  assert.deepEqual(s.runtime.runs.slice(2).map((run) => run.text), ['go on']);
+});
+
 test('the network goes and comes back: `connection` says so and the answer is whole', async () => {
   const host = await page();
   s.runtime.resumes = true;

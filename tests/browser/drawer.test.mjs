@@ -94,6 +94,28 @@ test('renaming happens in place: Enter saves, Escape and an empty name do not', 
   assert.equal(s.runtime.conversations.get('c-3').title, 'Talk 3');
 });
 
+test('the Enter and the Escape of an input method neither save a title nor leave it', async () => {
+  keep();
+  const page = await ready();
+  const input = page.drawer.getByRole('textbox', { name: 'Title' });
+  await open(page);
+  await page.drawer.getByRole('button', { name: 'Rename Talk 1' }).click();
+  await input.fill('\u306b\u307b\u3093');
+  for (const init of [{ isComposing: true, keyCode: 229 }, { isComposing: false, keyCode: 229 }]) {
+    for (const key of ['Enter', 'Escape']) {
+      const submits = await input.evaluate((node, [key, init]) => {
+        const event = new KeyboardEvent('keydown', { key, bubbles: true, composed: true, cancelable: true, ...init });
+        return node.dispatchEvent(event);
+      }, [key, init]);
+      if (key === 'Enter') assert.equal(submits, false, 'the form is not sent by it');
+      assert.equal(await input.count(), 1, `${key} of an input method`);
+    }
+  }
+  assert.equal(s.runtime.conversations.get('c-1').title, 'Talk 1');
+  await page.host.page.keyboard.press('Enter');
+  await until(() => s.runtime.conversations.get('c-1').title === '\u306b\u307b\u3093', 'the server to know');
+});
+
 test('deleting asks first, and the focus goes on to what follows', async () => {
   keep();
   const page = await ready();

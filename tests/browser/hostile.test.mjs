@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { hostile, sample } from '../support/corpora.mjs';
+import { vectors } from '../support/h5sc.mjs';
 import { ELEMENT, TIMING, html } from '../support/host.mjs';
 import { suite } from '../support/suite.mjs';
 import { until } from '../support/wait.mjs';
@@ -19,6 +20,8 @@ const s = suite();
 const all = hostile();
 const texts = LONG ? all : sample(all, 300, SEED);
 const short = (LONG ? all : sample(all, 50, SEED + 1)).filter((text) => text.length < 2_000);
+
+if (LONG) console.log(`summary: ${all.length} texts, ${vectors().length ? `${vectors().length} of H5SC among them` : 'WITHOUT those of H5SC'}`);
 
 const batches = (list) => Array.from({ length: Math.ceil(list.length / BATCH) }, (_, at) => list.slice(at * BATCH, (at + 1) * BATCH));
 

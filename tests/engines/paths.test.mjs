@@ -18,6 +18,21 @@ const texts = () =>
   [...document.getElementById('agent').shadowRoot.querySelectorAll('[part~="message__body"]')].map((body) => body.textContent.trim());
 const focus = () => document.getElementById('agent').shadowRoot.querySelector('textarea').focus();
 const draft = () => document.getElementById('agent').shadowRoot.querySelector('textarea').value;
+const focused = () => {
+  const { activeElement } = document.getElementById('agent').shadowRoot;
+  return activeElement?.getAttribute('aria-label') || activeElement?.textContent || '';
+};
+/** Presses what has this name, in the drawer if it is open. */
+const press = (name) => {
+  const root = document.getElementById('agent').shadowRoot;
+  const within = root.querySelector('[role=dialog]') ?? root;
+  const named = [...within.querySelectorAll('button')].find((one) => (one.getAttribute('aria-label') ?? one.textContent).startsWith(name));
+  named?.focus();
+  named?.click();
+  return Boolean(named);
+};
+const titles = () => [...document.getElementById('agent').shadowRoot.querySelectorAll('[part~="drawer__title"] > span:first-child')].map((title) => title.textContent);
+const isOpen = () => document.getElementById('agent').shadowRoot.querySelector('[role=dialog]') !== null;
 const trouble = () => [...window.recorded.violations, ...window.recorded.errors];
 
 for (const [engine, launch] of Object.entries(ENGINES)) {
@@ -140,6 +155,76 @@ for (const [engine, launch] of Object.entries(ENGINES)) {
       await reads('go', 'One two.');
       assert.equal(await page.run(draft), 'draft');
       assert.equal(runtime.runs.length, 1);
+    });
+
+    test('the drawer: open, begin anew, switch back, rename, delete; the focus is never lost', async () => {
+      for (const at of [1, 2]) {
+        runtime.conversations.set(`c-${at}`, { title: `Talk ${at}`, updatedAt: `2026-01-0${at}T10:00:00Z`, messages: [{ id: `m-${at}`, role: 'user', content: `question ${at}` }] });
+      }
+      await open({ elements: '<mindset-agent id="agent" agent-uid="support" conversation-id="c-2"></mindset-agent>' });
+      await reads('question 2');
+      const pressed = (name) => until(() => page.run(press, name), `a button ${name}`);
+      const listed = async (...expected) => {
+        await pressed('Conversations');
+        await until(async () => JSON.stringify(await page.run(titles)) === JSON.stringify(expected), `the list ${expected}`);
+      };
+      const has = (name) => until(async () => (await page.run(focused)).startsWith(name), `the focus on ${name}`);
+      // Who has no mouse gets no keyboard over the screen.
+      const after = (await page.run(() => matchMedia('(pointer: fine)').matches)) ? 'Write a message' : 'Conversations';
+      const closed = () => until(async () => !(await page.run(isOpen)), 'the drawer to close');
+      await listed('Talk 1', 'Talk 2');
+      await has('New conversation');
+      await pressed('New conversation');
+      await closed();
+      await reads();
+      await has(after);
+      await page.run(focus);
+      await page.type('hello');
+      await page.press('Enter');
+      await reads('hello', 'You said: hello.');
+      await listed('Talk 1', 'Talk 2');
+      await pressed('Talk 2');
+      await closed();
+      await reads('question 2');
+      await has(after);
+      await listed('Talk 1', 'Talk 2');
+      await pressed('Rename Talk 1');
+      await has('Title');
+      await page.type('Renamed');
+      await page.press('Enter');
+      await until(async () => runtime.conversations.get('c-1').title === 'Renamed', 'the new title to arrive');
+      await has('Renamed');
+      await pressed('Delete Renamed');
+      await has('Cancel');
+      await page.press('Escape');
+      await has('Renamed');
+      await pressed('Delete Renamed');
+      await pressed('Delete');
+      await until(async () => !runtime.conversations.has('c-1'), 'the conversation to be deleted');
+      await has('Talk 2');
+      await page.press('Escape');
+      await closed();
+      await has('Conversations');
+      await reads('question 2');
+    });
+
+    test('the strict policy of these pages is in force, and the panel needs no more', async () => {
+      await open();
+      await page.run(() => {
+        const style = document.createElement('style');
+        style.textContent = 'body { color: rgb(1, 2, 3) }';
+        document.head.append(style);
+      });
+      const seen = await page.run(() => ({
+        color: getComputedStyle(document.body).color === 'rgb(1, 2, 3)',
+        styled: getComputedStyle(document.getElementById('agent').shadowRoot.querySelector('[part~="panel"]')).display,
+      }));
+      assert.deepEqual(seen, { color: false, styled: 'flex' });
+      await until(async () => (await page.run(() => window.recorded.violations.length)) === 1, 'the violation of the test itself');
+      await page.run(() => { window.recorded.violations.length = 0; });
+      await page.type('hello');
+      await page.press('Enter');
+      await reads('hello', 'You said: hello.');
     });
 
     test('hostile text stays text and asks for nothing', async () => {

@@ -3,28 +3,24 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 
-import { built, npmProgram, ROOT } from '../support/paths.mjs';
+import { consumer as makeProject } from '../support/consumer.mjs';
+import { npmProgram, ROOT } from '../support/paths.mjs';
 import { ScriptedRuntime } from '../support/scripted-runtime.mjs';
 
 const run = promisify(execFile);
+let project;
 let consumer;
 
 before(async () => {
-  built('mindset-agent.mjs');
-  consumer = await mkdtemp(join(tmpdir(), 'mindset-consumer-'));
-  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', consumer], { cwd: ROOT });
-  const target = join(consumer, 'node_modules', 'mindset-agent');
-  await mkdir(target, { recursive: true });
-  await run('tar', ['-xzf', join(consumer, stdout.trim().split('\n').at(-1)), '-C', target, '--strip-components=1']);
-  await writeFile(join(consumer, 'package.json'), '{"private":true}');
+  project = await makeProject();
+  consumer = project.folder;
 });
-after(() => rm(consumer, { recursive: true, force: true }));
+after(() => project?.stop());
 
 /** Runs a program text in the consumer's folder; gives what it printed. */
 async function node(source, type = 'module') {

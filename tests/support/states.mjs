@@ -1,6 +1,12 @@
 // The states in which a person can meet the panel, as a data table: each is looked at by
 // `tests/browser/accessibility.test.mjs` on every screen. To add a state, add a line.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { ROOT } from './paths.mjs';
+import { until } from './wait.mjs';
+
 const ANSWER = 'Yes: every order over 40 € is sent free of charge.\n\nShall I look up an order for you?';
 
 /** Sources of an answer. */
@@ -9,6 +15,38 @@ export const SOURCES = [
   { marker: '[2]', title: 'A long title of a document about carrying leave over into the next year, with exceptions', url: 'https://hr.example/carry' },
   { marker: '[3]', title: 'Handbook, printed' },
 ];
+
+const MARKDOWN = `# Delivery
+
+To **Norway** it takes *three* to ~~six~~ five days, see [the terms](https://shop.example/terms) or <mail@shop.example>.
+
+> Customs are paid.
+
+| Weight | Price |
+|---|---:|
+| up to 1 kg | 89 kr |
+| up to 2 kg | 119 kr |
+
+\`\`\`js
+const rate = await quote({ to: 'NO', kg: 2 }); // with tax
+show(\`\${rate.price} kr\`);
+\`\`\`
+
+- [x] customs
+- [ ] holidays
+  1. one
+  2. two
+
+![A van](https://pictures.example/van.png)
+
+The rate is $$a = \\frac{b}{2}$$ of it.
+
+---
+
+The end.`;
+
+/** One widget of each kind, as published. */
+const WIDGETS = JSON.parse(readFileSync(join(ROOT, 'schema/widgets.json'), 'utf8')).examples;
 
 const ARABIC = 'نعم، كل طلب يزيد على 40 € يُرسل مجانًا.\n\nهل أبحث لك عن طلب؟ رقمه مثل ORD-4821.';
 
@@ -30,9 +68,20 @@ function pageTools(host) {
   });
 }
 
+/** The drawer with three conversations. */
+async function drawer(host, runtime) {
+  for (let at = 1; at <= 3; at += 1) {
+    runtime.conversations.set(`c-${at}`, { title: `Talk ${at}`, updatedAt: `2026-01-0${at}T10:00:00Z`, messages: [{ id: `m-${at}`, role: 'user', content: 'Is delivery free?' }] });
+  }
+  await host.panel.host.getByRole('button', { name: 'Conversations' }).click();
+  const dialog = host.panel.host.getByRole('dialog', { name: 'Conversations' });
+  await dialog.getByRole('button', { name: 'Delete Talk 3' }).waitFor();
+  return dialog;
+}
+
 /**
  * Each state: `reach(host, runtime)` brings an idle panel there. `page` are options of the host
- * page (`html` in `host.mjs`), `attributes` those of the element, `context` options of the
+ * page (`html` in `host.mjs`), `above` stands above the element, `attributes` those of the element, `context` options of the
  * browser. `screens` names the screens of the test, where not all make sense.
  */
 export const STATES = {
@@ -143,6 +192,129 @@ export const STATES = {
     async reach(host) {
       await host.panel.input.fill('x'.repeat(100_001));
       await host.panel.shows(/This message is too long/);
+    },
+  },
+  // The headings of answers begin below the one of the section that the panel stands in.
+  markdown: {
+    above: '<h2>Ask us</h2>',
+    async reach(host, runtime) {
+      runtime.onRun = (run) => run.start().say(MARKDOWN).finish();
+      await host.send('What does delivery cost?');
+      await host.panel.shows('The end.');
+      await host.panel.host.locator('math').waitFor();
+      await host.panel.host.locator('pre .hl-keyword, pre [class*=key], pre code span').first().waitFor();
+    },
+  },
+  thinking: {
+    async reach(host, runtime) {
+      runtime.hold();
+      await host.start('Is delivery free?');
+      (await runtime.nextRun()).start().event({ type: 'REASONING_MESSAGE_CHUNK', messageId: 'think', delta: 'The person asks about delivery. ' });
+      await host.panel.host.getByRole('button', { name: /^Thinking/ }).click();
+      await host.panel.shows(/asks about delivery/);
+    },
+  },
+  suggestions: {
+    async reach(host, runtime) {
+      runtime.onRun = (run) => {
+        run.start().say(ANSWER).endMessage();
+        run.event({ type: 'CUSTOM', name: 'mindset.suggestions', value: { items: ['And to Norway?', 'How long does it take?'] } });
+        run.finish();
+      };
+      await host.send('Is delivery free?');
+      await host.panel.host.getByRole('button', { name: 'And to Norway?' }).waitFor();
+    },
+  },
+  editing: {
+    async reach(host, runtime) {
+      await STATES.conversation.reach(host, runtime);
+      await host.panel.input.focus();
+      await host.page.keyboard.press('ArrowUp');
+      await until(async () => (await host.panel.input.inputValue()) !== '', 'the message to be edited');
+    },
+  },
+  files: {
+    attributes: 'uploads',
+    async reach(host, runtime) {
+      const chosen = ['plan.png', 'not-allowed.exe'].map((name) => ({ name, mimeType: name.endsWith('png') ? 'image/png' : 'application/x-msdownload', buffer: Buffer.from('x') }));
+      await host.panel.host.locator('input[type=file]').setInputFiles(chosen);
+      await until(() => runtime.uploads.length, 'the upload');
+      await host.panel.shows('plan.png');
+      await host.panel.shows(/not-allowed\.exe/);
+    },
+  },
+  forms: {
+    async reach(host, runtime) {
+      runtime.onRun = (run) => {
+        run.start();
+        for (const [at, widget] of WIDGETS.entries()) run.event({ type: 'CUSTOM', name: 'mindset.widget', value: { widgetId: `w${at}`, ...widget } });
+        run.finish();
+      };
+      await host.send('Show me everything');
+      await until(async () => (await host.panel.host.locator('[part~="widget"]').count()) === WIDGETS.length, 'all widgets');
+      await host.panel.log.getByRole('button', { name: 'Ask for leave' }).click();
+    },
+  },
+  drawer: {
+    async reach(host, runtime) {
+      await drawer(host, runtime);
+    },
+  },
+  'drawer, empty': {
+    async reach(host) {
+      await host.panel.host.getByRole('button', { name: 'Conversations' }).click();
+      await host.panel.shows('No conversations yet.');
+    },
+  },
+  'drawer, renaming': {
+    async reach(host, runtime) {
+      await (await drawer(host, runtime)).getByRole('button', { name: 'Rename Talk 1' }).click();
+    },
+  },
+  'drawer, deleting': {
+    async reach(host, runtime) {
+      await (await drawer(host, runtime)).getByRole('button', { name: 'Delete Talk 1' }).click();
+    },
+  },
+  'drawer, failed': {
+    async reach(host, runtime) {
+      runtime.onList = () => [503, 'server-error', 'The conversations cannot be read now.', true];
+      await host.panel.host.getByRole('button', { name: 'Conversations' }).click();
+      await host.panel.host.getByRole('dialog').getByRole('alert').waitFor();
+    },
+  },
+  bubble: {
+    attributes: 'layout="bubble"',
+    async reach(host, runtime) {
+      runtime.onRun = (run) => run.start().say(ANSWER).finish();
+      await host.send('Is delivery free?');
+      await host.panel.host.locator('[part~="badge"]').waitFor();
+    },
+  },
+  'bubble, open': {
+    attributes: 'layout="bubble" open',
+    async reach(host, runtime) {
+      await STATES.conversation.reach(host, runtime);
+    },
+  },
+  panel: {
+    attributes: 'layout="panel" open',
+    async reach(host, runtime) {
+      await STATES.conversation.reach(host, runtime);
+    },
+  },
+  Arabic: {
+    attributes: 'locale="ar"',
+    async reach(host, runtime) {
+      await until(() => host.panel.host.locator('section[lang=ar]').count(), 'the texts');
+      runtime.onRun = (run) => {
+        run.start().say(`${ARABIC}\n\n| الوزن | السعر |\n|---|---:|\n| 1 | 89 |\n\n\`\`\`js\nshow(1)\n\`\`\``).endMessage();
+        for (const widget of WIDGETS.filter(({ kind }) => kind === 'form' || kind === 'table')) run.event({ type: 'CUSTOM', name: 'mindset.widget', value: { widgetId: widget.kind, ...widget } });
+        run.fail('The model is not there.', { reason: 'model_error', retryable: true });
+      };
+      await host.send('هل التوصيل مجاني؟');
+      await host.panel.shows(/ORD-4821/);
+      await host.panel.host.locator('[part~="notice__button"]').waitFor();
     },
   },
   'right-to-left': {

@@ -2,8 +2,8 @@
 
 const CATEGORIES = ['disabled-by-default-devtools.timeline', '__metadata'];
 
-/** The longest task of the page's main threads while `work` goes on, in milliseconds. */
-export async function longest(page, work) {
+/** The tasks of the page's main threads while `work` goes on: the longest and all of them, in milliseconds. */
+export async function tasks(page, work) {
   const browser = page.context().browser();
   await browser.startTracing(page, { categories: CATEGORIES });
   await work();
@@ -13,7 +13,14 @@ export async function longest(page, work) {
       .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
       .map(({ pid, tid }) => `${pid}/${tid}`),
   );
-  const tasks = traceEvents.filter(({ name, pid, tid }) => name === 'RunTask' && main.has(`${pid}/${tid}`));
-  if (!tasks.length) throw new Error('the trace has no task: the browser names them otherwise');
-  return Math.max(...tasks.map(({ tdur, dur }) => tdur ?? dur)) / 1000;
+  const all = traceEvents.filter(({ name, pid, tid }) => name === 'RunTask' && main.has(`${pid}/${tid}`));
+  // A task that goes on when the trace ends has no time.
+  const times = all.map(({ tdur, dur }) => (tdur ?? dur) / 1000).filter(Number.isFinite);
+  if (!times.length) throw new Error('the trace has no task: the browser names them otherwise');
+  return { longest: Math.max(...times), sum: times.reduce((sum, time) => sum + time, 0) };
+}
+
+/** The longest of them. */
+export async function longest(page, work) {
+  return (await tasks(page, work)).longest;
 }

@@ -41,7 +41,8 @@ usage: cargo xtask <command>
                       builds, starts the runtime and says where the demo page is
   test [--only TEXT]  every check and every test; installs what they need
                       (or the stages with TEXT in their name)
-  soak [--seed N]     the long versions of the tests
+  soak [--seed N] [--only TEXT]
+                      the long versions of the tests
   screenshots [--only TEXT]
                       pictures of the panel, and those of the documentation
   size                bytes of what a page loads, and what each crate costs
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match run(&args) {
         Ok(code) => code,
-        Err(error) if args.first().is_some_and(|command| command == "test") => {
+        Err(error) if args.first().is_some_and(|command| command == "test" || command == "soak") => {
             // Whoever reads the last line must find a result in it.
             println!("error: {error:#}");
             suite::close(Counts { passed: 0, failed: 1 })
@@ -93,7 +94,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "build" => build::build(&shell, &settings, flags.release).map(|made| made.report(&shell))?,
         "test" => return suite::run(&shell, &settings, stages::STAGES, flags.only.as_deref()),
         "demo" => demo::demo(&shell, &settings, flags.port.unwrap_or(demo::PORT), flags.release)?,
-        "soak" => soak::soak(&shell, &settings, flags.seed)?,
+        "soak" => return soak::soak(&shell, &settings, flags.seed, flags.only.as_deref()),
         "bench" => match part {
             None => bench::bench(&shell, &settings)?,
             Some("server") => bench::server(&shell, &settings, flags.small)?,

@@ -12,6 +12,8 @@ use anyhow::{Context, Result, anyhow, bail};
 pub(crate) struct Shell {
     root: PathBuf,
     log: Option<File>,
+    /// What every command finds in its environment.
+    variables: Vec<(&'static str, String)>,
 }
 
 impl Shell {
@@ -19,7 +21,7 @@ impl Shell {
     pub(crate) fn new() -> Result<Shell> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = here.parent().context("xtask lies in a folder of the repository")?.to_path_buf();
-        Ok(Shell { root, log: None })
+        Ok(Shell { root, log: None, variables: Vec::new() })
     }
 
     /// The same place, with all output written to a new file at `log`.
@@ -28,7 +30,12 @@ impl Shell {
             std::fs::create_dir_all(folder)?;
         }
         let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
-        Ok(Shell { root: self.root.clone(), log: Some(file) })
+        Ok(Shell { root: self.root.clone(), log: Some(file), variables: self.variables.clone() })
+    }
+
+    /// The same place; its commands find these variables.
+    pub(crate) fn with_variables(&self, variables: &[(&'static str, String)]) -> Shell {
+        Shell { root: self.root.clone(), log: None, variables: variables.to_vec() }
     }
 
     /// The repository's root.
@@ -56,6 +63,7 @@ impl Shell {
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root).stdin(Stdio::null()).env("CARGO_TARGET_DIR", self.path("target"));
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 

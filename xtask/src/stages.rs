@@ -40,11 +40,11 @@ pub(crate) const STAGES: &[Stage] = &[
     }),
 ];
 
-const fn check(name: &'static str, run: fn(&Shell, &Settings) -> Result<()>) -> Stage {
+pub(crate) const fn check(name: &'static str, run: fn(&Shell, &Settings) -> Result<()>) -> Stage {
     Stage { name, kind: Kind::Check, run }
 }
 
-const fn tests(name: &'static str, run: fn(&Shell, &Settings) -> Result<()>) -> Stage {
+pub(crate) const fn tests(name: &'static str, run: fn(&Shell, &Settings) -> Result<()>) -> Stage {
     Stage { name, kind: Kind::Tests, run }
 }
 

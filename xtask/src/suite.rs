@@ -75,10 +75,14 @@ fn one(shell: &Shell, settings: &Settings, stage: &Stage, log: &Path) -> Result<
     let (counts, problem) = judge(stage.kind, &said, ran);
 
     let word = if counts.failed == 0 { "ok" } else { "FAIL" };
-    let more = match stage.kind {
+    let mut more = match stage.kind {
         Kind::Tests => format!("   {} passed, {} failed", counts.passed, counts.failed),
-        Kind::Check => summary(&said).map(|text| format!("   {text}")).unwrap_or_default(),
+        Kind::Check => String::new(),
     };
+    if let Some(text) = summary(&said) {
+        more.push_str("   ");
+        more.push_str(text);
+    }
     println!(" {word:<4} {:>7}{more}", seconds(started));
     if counts.failed > 0 {
         show(&said, log);
@@ -89,7 +93,7 @@ fn one(shell: &Shell, settings: &Settings, stage: &Stage, log: &Path) -> Result<
     Ok(counts)
 }
 
-/// What a check wants to be read even when all is well.
+/// What a stage wants to be read even when all is well.
 fn summary(said: &str) -> Option<&str> {
     said.lines().rev().find_map(|line| line.strip_prefix("summary: "))
 }

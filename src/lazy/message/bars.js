@@ -38,12 +38,13 @@ export class Bars {
     list.addEventListener('focusin', ({ target }) => this.#near(target));
     list.addEventListener('click', ({ target }) => this.#click(target.closest('[data-act]')));
     list.addEventListener('keydown', (event) => this.#key(event));
-    for (const row of this.#rows()) this.watch(row);
+    for (const part of list.querySelectorAll('.page.old, .page:not(.old) > .row')) this.watch(part);
   }
 
-  /** A row is there. */
-  watch(row) {
-    this.#seen?.observe(row);
+  /** A row is there, or more in a page of older ones: pages, because they are fewer. */
+  watch(part) {
+    this.#seen?.unobserve(part);
+    this.#seen?.observe(part);
   }
 
   /** Nothing is watched any more. */
@@ -74,10 +75,6 @@ export class Bars {
     if (!activeElement?.closest?.('.message-bar')) this.#lead(last && this.#bars.get(last).querySelector('button'));
   }
 
-  *#rows() {
-    yield* this.#parts.list.querySelectorAll('.row');
-  }
-
   #last() {
     const rows = this.#parts.list.querySelectorAll('.row');
     return rows[rows.length - 1];
@@ -87,7 +84,7 @@ export class Bars {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;
       this.#seen.unobserve(target);
-      this.#near(target);
+      for (const row of target.matches('.row') ? [target] : target.querySelectorAll('.row')) this.#near(row);
     }
   }
 
@@ -202,7 +199,7 @@ export class Bars {
 
   /** The first button of the message before or behind. */
   #beside(row, step) {
-    const rows = [...this.#rows()];
+    const rows = [...this.#parts.list.querySelectorAll('.row')];
     const beside = rows[rows.indexOf(row) + step];
     return beside && this.#make(beside).querySelector('button');
   }

@@ -1,5 +1,7 @@
 // What a person thinks of an answer: a thumb at once, and if they like some words with it.
 
+/** What a key of an input method says of itself, in one browser after the composition. */
+const INPUT_METHOD = 229;
 /** Characters of a comment. */
 const LONGEST = 2_000;
 
@@ -51,7 +53,7 @@ export class Opinion {
       add(words, `button|type=button|part=feedback__button|class=opinion-${key}`, text(key)).addEventListener('click', act);
     }
     form.addEventListener('keydown', (event) => {
-      if (event.isComposing) return;
+      if (event.isComposing || event.keyCode === INPUT_METHOD) return;
       if (event.key === 'Escape') close();
       else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send();
       else return;
