@@ -15,6 +15,7 @@ pub mod limits;
 pub mod markdown;
 pub mod passthrough;
 pub mod questionnaire;
+pub mod queue;
 pub mod result;
 pub mod schema;
 pub mod session;

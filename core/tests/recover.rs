@@ -73,7 +73,12 @@ impl Run<'_> {
     fn play(dice: &mut Dice, run: RunAgentInput, messages: Vec<StoredMessage>) -> (Vec<Entry>, RunState) {
         let ids = ids(&format!("{}-", run.run_id));
         let conversation = Conversation { id: run.thread_id.clone(), messages, ..Conversation::default() };
-        let ports = Ports { ids, patterns: Box::new(bench::patterns::Plain), files: Box::new(str::to_owned) };
+        let ports = Ports {
+            ids,
+            patterns: Box::new(bench::patterns::Plain),
+            files: Box::new(str::to_owned),
+            steers: Box::new(Vec::new),
+        };
         let turn = Turn::start(run, agent(), conversation, ports, 1_000).unwrap();
         let mut run = Run { dice, turn, journal: Vec::new(), running: Vec::new(), asked: None, done: None };
         run.drain();

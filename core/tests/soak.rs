@@ -197,7 +197,12 @@ fn whatever_is_stored_takes_the_next_message() {
             input,
             Agent::default(),
             conversation,
-            Ports { ids, patterns: Box::new(Plain), files: Box::new(str::to_owned) },
+            Ports {
+                ids,
+                patterns: Box::new(Plain),
+                files: Box::new(str::to_owned),
+                steers: Box::new(Vec::new),
+            },
             9,
         )
         .unwrap();

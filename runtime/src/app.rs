@@ -16,6 +16,7 @@ use crate::knowledge::Knowledge;
 use crate::limits::Limits;
 use crate::model::Models;
 use crate::observe::trace;
+use crate::permissions::Permissions;
 use crate::routes;
 use crate::run::Runs;
 use crate::serve::{self, Patience};
@@ -40,6 +41,7 @@ struct Inner {
     tokens: Tokens,
     models: Models,
     runs: Arc<Runs>,
+    permissions: Arc<Permissions>,
     uploads: Arc<Uploads>,
     limits: Limits,
     stopping: AtomicBool,
@@ -65,12 +67,14 @@ impl App {
         let links = Arc::new(Links::new(&secret, config.uploads.link_lifetime));
         let uploads = Uploads::open(&config.uploads, store.clone(), Arc::clone(&links)).await;
         let uploads = Arc::new(uploads.map_err(OpenError)?);
-        let runs = Arc::new(Runs::new(store.clone(), tools, links, &config));
+        let permissions = Arc::new(Permissions::open(&store, &config).await.map_err(broken)?);
+        let runs = Arc::new(Runs::new(store.clone(), tools, links, Arc::clone(&permissions), &config));
         runs.recover().await.map_err(|e| OpenError(format!("The database failed: {e}.")))?;
         Ok(App(Arc::new(Inner {
             tokens,
             models: Models::new(&config, env),
             runs,
+            permissions,
             uploads,
             limits: Limits::new(&config.server),
             stopping: AtomicBool::new(false),
@@ -152,6 +156,11 @@ impl App {
     /// The live runs.
     pub(crate) fn runs(&self) -> &Arc<Runs> {
         &self.0.runs
+    }
+
+    /// What applications may do for their users.
+    pub(crate) fn permissions(&self) -> &Permissions {
+        &self.0.permissions
     }
 
     /// The files of people.

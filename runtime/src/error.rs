@@ -59,6 +59,11 @@ impl ApiError {
         self
     }
 
+    /// What went wrong.
+    pub(crate) fn info(&self) -> &ErrorInfo {
+        &self.info
+    }
+
     /// Nothing has this address.
     pub(crate) fn unknown_route(path: &str) -> ApiError {
         let path: String = path.chars().take(200).collect();

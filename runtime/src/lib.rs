@@ -21,6 +21,7 @@ mod mcp;
 mod model;
 mod observe;
 mod pattern;
+mod permissions;
 mod routes;
 mod run;
 mod serve;

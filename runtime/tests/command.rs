@@ -106,6 +106,36 @@ fn mcp_servers_are_printed_without_their_keys() {
 }
 
 #[test]
+fn what_an_application_may_do_is_checked() {
+    for (keys, fault) in [
+        (
+            "agent_access = ['session.run', 'session.write']",
+            "apps[0].agent_access: no permission is called `session.write`; write [\"session.run\"]",
+        ),
+        ("agent_access = 'session.run'", "apps[0].agent_access: expected a list of texts"),
+        (
+            "agent_concurrency = 0",
+            "apps[0].agent_concurrency: not a number of turns that can run at once; take 1 to 32",
+        ),
+        ("agent_concurrency = 33", "apps[0].agent_concurrency: not a number of turns"),
+        ("agent_concurency = 3", "apps[0].agent_concurency: unknown key; did you mean `agent_concurrency`?"),
+    ] {
+        let faults = refused(&APP.replace("uid='a'", &format!("uid='a'\n{keys}")), &[]);
+        assert!(faults.contains(fault), "{fault} not in {faults}");
+    }
+    let folder = Folder::new();
+    let mut command = program(&folder, APP);
+    let command =
+        command.arg("--check-config").env("MINDSET__APPS__A__AGENT_ACCESS", "session.read,session.run");
+    let output = command.env("MINDSET__APPS__A__AGENT_CONCURRENCY", "32").output().unwrap();
+    let (out, err) = said(&output);
+    assert!(output.status.success(), "{err}");
+    for line in [r#"agent_access = ["session.run", "session.read"]"#, "agent_concurrency = 32"] {
+        assert!(out.contains(line), "{line} not in {out}");
+    }
+}
+
+#[test]
 fn faults_of_mcp_servers() {
     let faults = refused(
         "[[apps]]\nuid = 'a'\n\

@@ -72,6 +72,14 @@ const VERSION_3: &[&str] = &[
     "UPDATE meta SET value = '3' WHERE key = 'version'",
 ];
 
+/// What version 4 added, and a run in a conversation that had more than one.
+const VERSION_4: &[&str] = &[
+    "ALTER TABLE messages ADD COLUMN files TEXT",
+    "CREATE INDEX runs_of_conversation ON runs (conversation)",
+    "INSERT INTO runs VALUES (2, 'demo', 'u1', 'r1', 1, 'r1', 'h', NULL, 'waiting', 5, 6, NULL, 0)",
+    "UPDATE meta SET value = '4' WHERE key = 'version'",
+];
+
 async fn write(folder: &Folder, statements: &[&str]) -> std::path::PathBuf {
     let path = folder.path("old.db");
     let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
@@ -150,6 +158,23 @@ async fn a_file_of_version_3_keeps_everything() {
         let messages = conversation.get("messages").and_then(Value::as_array).unwrap();
         assert_eq!(messages[0].get("widget").and_then(|w| w.str("kind")), Some("card"), "{conversation}");
         assert_eq!((messages[1].str("content"), messages[1].get("files")), (Some("go"), None));
+        let id = format!("new-{round}");
+        assert_eq!(kind(last(&server.finish(&ada, &id, &id, "hello").await)), "RUN_FINISHED");
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_version_4_keeps_everything() {
+    let folder = Folder::new();
+    let path = write(&folder, &[VERSION_1, VERSION_2, VERSION_3, VERSION_4].concat()).await;
+    for round in 0..2 {
+        let server = Server::at(&path, CONFIG, &[]).await;
+        let ada = server.user("ada").await;
+        let conversation = server.conversation(&ada, "t1").await.body;
+        assert_eq!(conversation.str("owner"), Some("user"), "{conversation}");
+        assert_eq!(conversation.get("activeRun").and_then(|run| run.str("runId")), Some("r1"));
+        assert_eq!(conversation.get("openCalls").and_then(Value::as_array).map(<[Value]>::len), Some(1));
         let id = format!("new-{round}");
         assert_eq!(kind(last(&server.finish(&ada, &id, &id, "hello").await)), "RUN_FINISHED");
         server.stop().await;

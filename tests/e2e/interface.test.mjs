@@ -133,6 +133,8 @@ const ROWS = {
     { path: '/v1/agents/quick/runs', body: run('t2', 'r2', 'look', [of.upload]) },
   ],
   'POST /v1/runs/{runId}/cancel': (of) => [{ path: `/v1/runs/${of.run}/cancel` }, { path: `/v1/runs/${of.live}/cancel` }],
+  'PATCH /v1/runs/{runId}': (of) => [{ path: `/v1/runs/${of.run}`, body: { text: 'mine now' } }, { path: `/v1/runs/${of.live}`, body: { text: 'mine now' } }],
+  'DELETE /v1/runs/{runId}': (of) => [{ path: `/v1/runs/${of.run}` }, { path: `/v1/runs/${of.live}` }],
   'PUT /v1/runs/{runId}/passthrough-params': (of) => ({
     path: `/v1/runs/${of.live}/passthrough-params`, body: { passthroughParams: { 'a.b': 1 } },
   }),
@@ -142,6 +144,9 @@ const ROWS = {
   'GET /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}` }),
   'PATCH /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}`, body: { title: 'mine now' } }),
   'DELETE /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}` }),
+  'POST /v1/conversations/{id}/queue/resume': (of) => ({ path: `/v1/conversations/${of.conversation}/queue/resume` }),
+  'GET /v1/me/permissions': () => ({ path: '/v1/me/permissions' }),
+  'PUT /v1/me/permissions': () => ({ path: '/v1/me/permissions', body: { run: false, read: false } }),
   'GET /v1/uploads': () => ({ path: '/v1/uploads?agentUid=quick' }),
   'POST /v1/uploads': () => ({ path: '/v1/uploads', body: picture() }),
   'GET /v1/uploads/{id}': (of) => ({ path: `/v1/uploads/${of.upload}` }),

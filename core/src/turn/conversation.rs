@@ -74,9 +74,9 @@ pub(super) fn open_calls(messages: &[StoredMessage]) -> Vec<&StoredCall> {
     message.calls.iter().filter(|c| !answered.contains(c.id.as_str())).collect()
 }
 
-/// What was stored since the newest user message: the turn so far.
+/// What was stored since the newest message that began a turn: the turn so far.
 pub(super) fn turn_of(messages: &[StoredMessage]) -> &[StoredMessage] {
-    let from = messages.iter().rposition(|m| m.role == StoredRole::User).map_or(0, |at| at + 1);
+    let from = messages.iter().rposition(StoredMessage::begins_turn).map_or(0, |at| at + 1);
     messages.get(from..).unwrap_or_default()
 }
 
@@ -101,6 +101,8 @@ pub struct StoredMessage {
     pub content: String,
     /// Sent by the page, not shown in the transcript.
     pub silent: bool,
+    /// Of a user message: it was said to a turn that ran already, and is part of that.
+    pub steered: bool,
     /// Calls of an assistant message.
     pub calls: Vec<StoredCall>,
     /// The call a tool message answers.
@@ -151,6 +153,7 @@ impl StoredMessage {
             role,
             content: content.into(),
             silent: false,
+            steered: false,
             calls: Vec::new(),
             call_id: None,
             status: None,
@@ -162,6 +165,11 @@ impl StoredMessage {
             files: Vec::new(),
             created_at,
         }
+    }
+
+    /// Whether a turn begins with it.
+    pub(super) fn begins_turn(&self) -> bool {
+        self.role == StoredRole::User && !self.steered
     }
 
     /// Whether a model said it; what a tool showed stands under the same role.

@@ -4,7 +4,7 @@
 use crate::json::Value;
 
 use super::toolset::Toolset;
-use super::{ServerTool, StoredMessage, StoredRole};
+use super::{ServerTool, StoredMessage};
 
 /// Files of one message.
 pub const MAX_FILES: usize = 10;
@@ -99,10 +99,9 @@ pub(super) fn for_tool(
     if !Toolset::takes(tool, PARAMETER) {
         return None;
     }
-    let asked = messages.iter().rfind(|m| m.role == StoredRole::User)?;
-    if asked.files.is_empty() {
-        return None;
-    }
+    let begin = messages.iter().rposition(StoredMessage::begins_turn)?;
+    // What was said to the turn may bring files of its own.
+    let asked = messages.get(begin..)?.iter().rfind(|m| !m.files.is_empty())?;
     let list = Value::Array(asked.files.iter().map(|f| links.link(&f.id).into()).collect());
     let declared = tool.declared();
     let kind = declared.get("properties").and_then(|p| p.get(PARAMETER)?.get("type")).cloned();

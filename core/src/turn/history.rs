@@ -65,7 +65,7 @@ impl Earlier {
 /// The messages for the model: each call has exactly one result directly after
 /// the message that makes it, no result stands alone, and no two calls share an id.
 pub(super) fn model_messages(stored: &[StoredMessage], earlier: Earlier) -> Vec<ModelMessage> {
-    let turn = stored.iter().rposition(|m| m.role == StoredRole::User).unwrap_or(0);
+    let turn = stored.iter().rposition(StoredMessage::begins_turn).unwrap_or(0);
     let mut results = Results::new();
     for (at, message) in stored.iter().enumerate() {
         if let (StoredRole::Tool, Some(call)) = (message.role, &message.call_id) {

@@ -28,6 +28,7 @@ mod recover;
 mod results;
 mod resume;
 mod running;
+mod steer;
 mod step;
 mod tool;
 mod toolset;
@@ -39,6 +40,7 @@ pub use conversation::{Conversation, Effect, StoredCall, StoredMessage, StoredRo
 pub use files::{FileLinks, MAX_FILES, StoredFile};
 pub use model::{ModelCall, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelTool, ModelUsage};
 pub use recover::{Recovery, recover};
+pub use steer::{Steer, Steers};
 pub use tool::{ServerTool, Source, ToolOutcome, ToolRequest};
 
 use crate::agui::{Event, RunAgentInput};
@@ -74,6 +76,8 @@ pub struct Ports {
     pub patterns: Box<dyn Pattern + Send>,
     /// Addresses of uploaded files.
     pub files: Box<dyn FileLinks + Send>,
+    /// What is said to the turn while it runs.
+    pub steers: Box<dyn Steers + Send>,
 }
 
 impl std::fmt::Debug for Ports {

@@ -106,7 +106,7 @@ impl Rest<'_> {
         if self.heard.started {
             return;
         }
-        let user = self.messages.iter().rfind(|m| m.role == StoredRole::User);
+        let user = self.messages.iter().rfind(|m| m.begins_turn());
         let turn_id = user.map_or(self.run_id, |m| m.run_id.as_str()).to_owned();
         let body = Body::RunStarted {
             thread_id: thread_id.to_owned(),

@@ -17,6 +17,7 @@ use super::answer::Answer;
 use super::calls::CallIds;
 use super::conversation::turn_of;
 use super::history::Earlier;
+use super::steer::Steers;
 use super::step::Step;
 use super::toolset::{self, Toolset};
 use super::{
@@ -46,6 +47,7 @@ pub(super) struct Run {
     pub(super) patterns: Box<dyn Pattern + Send>,
     pub(super) files: Box<dyn FileLinks + Send>,
     pub(super) reach: Reach,
+    pub(super) steers: Box<dyn Steers + Send>,
     deadline: Millis,
     usage: Option<ModelUsage>,
     pub(super) state: State,
@@ -92,7 +94,7 @@ impl Run {
         ports: Ports,
         now: Millis,
     ) -> Result<Run, Refusal> {
-        let Ports { mut ids, patterns, files } = ports;
+        let Ports { mut ids, patterns, files, steers } = ports;
         prompt::check_context(&input.context)?;
         let passthrough = toolset::passthrough(input.mindset("passthroughParams"))?;
         let mut agent = agent;
@@ -125,6 +127,7 @@ impl Run {
             patterns,
             files,
             reach,
+            steers,
             usage: None,
             state: State::Over,
             outputs: VecDeque::new(),
@@ -195,7 +198,7 @@ impl Run {
         warnings: Vec<String>,
         now: Millis,
     ) {
-        let brought = new.iter().rev().chain(self.messages.iter().rev()).find(|m| m.role == StoredRole::User);
+        let brought = new.iter().rev().chain(self.messages.iter().rev()).find(|m| m.begins_turn());
         let turn_id = brought.map_or_else(|| self.run_id.clone(), |m| m.run_id.clone());
         let mut mindset = object! { "turnId": turn_id };
         if !self.agent.model.is_empty() {
@@ -226,6 +229,7 @@ impl Run {
         if now >= self.deadline {
             return self.end_at(self.too_long(), now);
         }
+        self.read_steers(now);
         self.ask();
     }
 

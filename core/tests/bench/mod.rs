@@ -11,7 +11,7 @@ use mindset_core::agui::{Body, Event, Message, Order, Role, RunAgentInput, Tool}
 use mindset_core::json::{Object, Value};
 use mindset_core::turn::{
     Agent, Conversation, Input, ModelEvent, ModelFailure, ModelRequest, Output, Ports, Refusal, RunState,
-    StoredMessage, ToolOutcome, ToolRequest, Turn,
+    Steers, StoredMessage, ToolOutcome, ToolRequest, Turn,
 };
 use patterns::Plain;
 pub use requests::check_request;
@@ -111,13 +111,23 @@ impl Bench {
 
     /// The same in any conversation.
     pub fn on(input: RunAgentInput, agent: Agent, conversation: Conversation) -> Result<Bench, Refusal> {
+        Bench::steered(input, agent, conversation, Box::new(Vec::new))
+    }
+
+    /// The same with what is said to the turn while it runs.
+    pub fn steered(
+        input: RunAgentInput,
+        agent: Agent,
+        conversation: Conversation,
+        steers: Box<dyn Steers + Send>,
+    ) -> Result<Bench, Refusal> {
         let ids = ids(&format!("{}-", input.run_id));
         let stored = conversation.messages.clone();
         let turn = Turn::start(
             input,
             agent,
             conversation,
-            Ports { ids, patterns: Box::new(Plain), files: Box::new(str::to_owned) },
+            Ports { ids, patterns: Box::new(Plain), files: Box::new(str::to_owned), steers },
             1_000,
         )?;
         let mut bench = Bench {

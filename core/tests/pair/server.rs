@@ -318,7 +318,12 @@ impl Server {
             input,
             self.agent.clone(),
             conversation,
-            Ports { ids, patterns: Box::new(Plain), files: Box::new(str::to_owned) },
+            Ports {
+                ids,
+                patterns: Box::new(Plain),
+                files: Box::new(str::to_owned),
+                steers: Box::new(Vec::new),
+            },
             now,
         )?;
         let run = Run::new(turn, thread.clone(), body, self.streams.len());

@@ -3,6 +3,7 @@
 //! Reading finds all faults at once, each with its place, what is wrong and the
 //! remedy. Values from the environment win over the file.
 
+mod access;
 mod approvals;
 mod bounds;
 mod contexts;
@@ -18,6 +19,7 @@ mod reader;
 mod uploads;
 mod value;
 
+pub use access::AgentAccess;
 pub use contexts::Context;
 pub use env::Environment;
 pub use log::LogLevel;
@@ -151,6 +153,8 @@ pub struct App {
     pub origins: Vec<Origin>,
     /// Whether callers without an `Origin` header may be anonymous.
     pub allow_no_origin: bool,
+    /// What it may do with the agent for its users.
+    pub agent_access: AgentAccess,
     /// What agents can search.
     pub contexts: Vec<Context>,
     /// MCP servers that its agents may name.

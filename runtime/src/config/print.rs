@@ -6,7 +6,7 @@ use super::value::print_duration;
 use super::{
     Agent, App, Config, Context, LogFormat, ModelConfig, OperationsListener, Provider, Secret, Server,
 };
-use super::{mcp, uploads};
+use super::{access, mcp, uploads};
 
 pub(super) fn to_toml(config: &Config) -> String {
     let mut root = Table::new();
@@ -90,6 +90,7 @@ fn app(a: &App) -> Table {
     t.insert("api_keys".into(), texts(a.api_keys.iter().map(Secret::to_string)));
     t.insert("origins".into(), texts(a.origins.iter().map(|o| o.as_str().to_owned())));
     t.insert("allow_no_origin".into(), Value::Boolean(a.allow_no_origin));
+    access::print(a.agent_access, &mut t);
     if !a.contexts.is_empty() {
         t.insert(
             "contexts".into(),

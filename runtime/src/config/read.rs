@@ -228,7 +228,17 @@ impl<'a> Reader<'a> {
     fn app(&mut self, node: &Node<'a>, models: &[ModelConfig]) -> App {
         self.known(
             node,
-            &["uid", "api_keys", "origins", "allow_no_origin", "contexts", "mcp_servers", "agents"],
+            &[
+                "uid",
+                "api_keys",
+                "origins",
+                "allow_no_origin",
+                "agent_access",
+                "agent_concurrency",
+                "contexts",
+                "mcp_servers",
+                "agents",
+            ],
         );
         let uid = self.uid(node);
         let mut api_keys = Vec::new();
@@ -255,7 +265,8 @@ impl<'a> Reader<'a> {
         }
         self.unique(&node.path("agents"), agents.iter().map(|a| a.uid.as_str()));
         let allow_no_origin = self.boolean(node, "allow_no_origin").unwrap_or(false);
-        App { uid, api_keys, origins, allow_no_origin, contexts, mcp_servers, agents }
+        let agent_access = self.agent_access(node);
+        App { uid, api_keys, origins, allow_no_origin, agent_access, contexts, mcp_servers, agents }
     }
 
     fn agent(

@@ -118,6 +118,15 @@ pub(super) fn texts(object: &Object, key: &str, most: usize) -> ApiResult<Option
     items.iter().enumerate().map(text).collect::<ApiResult<Vec<_>>>().map(Some)
 }
 
+/// Whether the application itself asks, by its agent API.
+pub(super) fn agent_session(given: Option<&Value>) -> ApiResult<bool> {
+    match given {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(agent)) => Ok(*agent),
+        Some(other) => Err(field(&format!("`agentSession` must be true or false, not {}.", other.kind()))),
+    }
+}
+
 /// A body that is JSON but not what is expected.
 pub(super) fn field(problem: &str) -> ApiError {
     ApiError::new(ErrorCode::InvalidRequest, problem)

@@ -17,8 +17,9 @@ use super::{Segment, asked, body, json as answer_json, query};
 use crate::app::App;
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
-use crate::run::{ActiveRun, RunsOf};
-use crate::store::{ConversationRow, Cursor, LastRun, Page, RunStatus};
+use crate::permissions::Permission;
+use crate::run::{ActiveRun, FollowUp, RunsOf};
+use crate::store::{ConversationRow, Cursor, LastRun, NewConversation, Owner, Page, RunStatus};
 use crate::{clock, ids};
 
 /// Conversations in one answer, unless `?limit` says otherwise.
@@ -48,13 +49,22 @@ pub(super) async fn list(State(app): State<App>, headers: HeaderMap, uri: Uri) -
             })
         })
         .transpose()?;
-    let (rows, next) = app.store().conversations(&user, limit, after).await?;
+    let owner = match named("owner") {
+        None => Owner::User,
+        Some(text) => {
+            Owner::parse(text).ok_or_else(|| body::field("`owner` must be \"user\" or \"app\"."))?
+        }
+    };
+    if owner == Owner::Application {
+        app.permissions().check_either(&user)?;
+    }
+    let (rows, next) = app.store().conversations(&user, owner, limit, after).await?;
     let mut answer = object! { "conversations": rows.iter().map(summary).collect::<Vec<_>>() };
     answer.insert_some("next", next.map(Cursor::to_text));
     Ok(answer_json(answer.into()))
 }
 
-/// `{ agentUid, id?, title? }`: a conversation without messages. One that exists
+/// `{ agentUid, id?, title?, agentSession? }`: a conversation without messages. One that exists
 /// is answered as it is.
 pub(super) async fn create(State(app): State<App>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
@@ -69,12 +79,24 @@ pub(super) async fn create(State(app): State<App>, headers: HeaderMap, body: Bod
         None => ids::uuid(),
     };
     let title = body::optional_text(&request, "title", TITLE)?;
-    let existed = app.store().conversation(&user, &id).await?.is_some();
+    let agent_session = body::agent_session(request.get("agentSession"))?;
+    if agent_session {
+        app.permissions().check(&user, Permission::Run)?;
+    }
+    let owner = if agent_session { Owner::Application } else { Owner::User };
+    let existing = app.store().conversation(&user, &id).await?;
+    if let Some(row) =
+        existing.as_ref().filter(|row| agent_session && (row.owner != owner || row.agent != agent))
+    {
+        let message = "There is a conversation with this id that the application did not make with this agent. Take another id.";
+        return Err(ApiError::new(ErrorCode::Conflict, message).with("agentUid", row.agent.as_str()));
+    }
+    let existed = existing.is_some();
     if !existed && app.store().conversation_is_deleted(&user, &id).await? {
         let message = "A conversation with this id was deleted. Take another id.";
         return Err(ApiError::new(ErrorCode::Gone, message));
     }
-    app.store().add_conversation(&user, &id, agent, title).await?;
+    app.store().add_conversation(&user, NewConversation { id: &id, agent, title, owner }).await?;
     let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
     let status = if existed { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, answer_json(whole(&app, &user, &row, None).await?.into())).into_response())
@@ -119,7 +141,7 @@ pub(super) async fn delete(
 ) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
     let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
-    app.runs().delete(user, row.key).await?;
+    app.runs().delete(user, row).await?;
     app.uploads().wake();
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -132,7 +154,7 @@ pub(super) fn unknown() -> ApiError {
 fn summary(row: &ConversationRow) -> Object {
     object! {
         "id": &row.id, "title": row.title.as_deref().unwrap_or(""), "agentUid": &row.agent,
-        "createdAt": iso_8601(row.created_at), "updatedAt": iso_8601(row.updated_at),
+        "owner": row.owner.as_str(), "createdAt": iso_8601(row.created_at), "updatedAt": iso_8601(row.updated_at),
     }
 }
 
@@ -163,8 +185,32 @@ pub(super) async fn whole(
     answer.insert_some("lastRun", runs.last.as_ref().map(last_run));
     answer.insert("openCalls", open.calls);
     answer.insert("openInterrupts", open.interrupts);
-    answer.insert("queue", Value::Array(Vec::new()));
+    let queue = app.runs().follow_ups(user, &row.id);
+    answer.insert("queue", queue.iter().map(follow_up).collect::<Vec<_>>());
     Ok(answer)
+}
+
+/// A run that waits, as lists show it.
+pub(super) fn follow_up(follow_up: &FollowUp) -> Object {
+    let message = &follow_up.message;
+    object! {
+        "runId": &follow_up.run_id, "messageId": &message.id, "text": &message.content,
+        "inputType": if message.silent { "PSEUDO_HUMAN" } else { "HUMAN" },
+        "position": follow_up.position as u64, "state": follow_up.state,
+    }
+}
+
+/// The queue of a conversation goes on after a stop: `{ queue }`.
+pub(super) async fn resume(
+    State(app): State<App>,
+    Segment(id): Segment,
+    headers: HeaderMap,
+) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
+    app.runs().resume(&user, &row.id);
+    let queue = app.runs().follow_ups(&user, &row.id);
+    Ok(answer_json(object! { "queue": queue.iter().map(follow_up).collect::<Vec<_>>() }.into()))
 }
 
 /// The messages and the runs of one moment: nothing ended between the two looks.

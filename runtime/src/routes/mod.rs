@@ -9,6 +9,7 @@ mod conversations;
 mod dev;
 mod feedback;
 mod openapi;
+mod permissions;
 mod rest;
 mod runs;
 mod sdkusers;

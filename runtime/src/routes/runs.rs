@@ -7,17 +7,19 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use mindset_core::agui::{DecodeError, decode_input};
+use mindset_core::agui::{DecodeError, RunAgentInput, decode_input};
 use mindset_core::error::ErrorCode;
 use mindset_core::json::Value;
 use mindset_core::object;
 use mindset_core::passthrough::Passthrough;
+use mindset_core::queue::WhenBusy;
 
 use super::asked::{self, Asked};
 use super::{Segment, body, conversations, json, surrogates};
 use crate::app::App;
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
+use crate::permissions::Permission;
 use crate::run::{Attached, Order, Reader};
 use crate::{clock, ids};
 
@@ -42,7 +44,13 @@ pub(super) async fn create(
     })?;
     surrogates::refuse_halves(&text, &["forwardedProps", "mindset", "passthroughParams"])?;
     let (model, watch) = asked::model(&app, agent, &input.thread_id, &headers)?;
+    let (agent_call, when_busy) = (body::agent_session(input.mindset("agentSession"))?, when_busy(&input)?);
+    if agent_call {
+        app.permissions().check(&user, Permission::Run)?;
+    }
     let order = Order {
+        agent_call,
+        when_busy,
         scope: asked::scope(&app, &user, agent, session).await?,
         agent: agent.clone(),
         body_hash: body_hash(&agent_uid, &posted),
@@ -58,10 +66,22 @@ pub(super) async fn create(
         return Err(gone(&app, &user, &run).await?);
     }
     if wants_json(&headers) {
-        let body = object! { "runId": run_id, "state": run.status().as_str(), "position": 0_u64 };
+        let place = app.runs().place(&user, &run.conversation, &run_id);
+        let position = place.map_or(0, |follow_up| follow_up.position as u64);
+        let body = object! { "runId": run_id, "state": run.status().as_str(), "position": position };
         return Ok((StatusCode::ACCEPTED, json(body.into())).into_response());
     }
     Ok(stream(&app, &run, 0))
+}
+
+/// What the run wants if its conversation is busy.
+fn when_busy(input: &RunAgentInput) -> ApiResult<Option<WhenBusy>> {
+    let wish = match input.mindset("whenBusy") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(wish) => wish.as_str().and_then(WhenBusy::parse),
+    };
+    let problem = || body::field("forwardedProps.mindset.whenBusy must be \"queue\" or \"steer\".");
+    wish.map(Some).ok_or_else(problem)
 }
 
 /// The events of a run after `Last-Event-ID`, and then those to come. 204: there are none and
@@ -167,6 +187,35 @@ pub(super) async fn cancel(
     let user = app.tokens().bearer(&headers, clock::now())?;
     let status = app.runs().cancel(user, run_id).await?;
     Ok(json(object! { "state": status.as_str() }.into()))
+}
+
+/// `{ text }`: a run that waits says something else when its turn comes.
+pub(super) async fn edit(
+    State(app): State<App>,
+    Segment(run_id): Segment,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    let request = body::read_object(body, &app.config().server).await?;
+    let text = match request.get("text") {
+        Some(Value::String(text)) => text,
+        None => return Err(body::field("`text` is missing. It must be a text.")),
+        Some(other) => return Err(body::field(&format!("`text` must be a text, not {}.", other.kind()))),
+    };
+    let follow_up = app.runs().edit(&user, &run_id, text).await?;
+    Ok(json(conversations::follow_up(&follow_up).into()))
+}
+
+/// A run that waits gives up its place.
+pub(super) async fn remove(
+    State(app): State<App>,
+    Segment(run_id): Segment,
+    headers: HeaderMap,
+) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    app.runs().remove(&user, &run_id).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// What makes two posts of one `runId` the same order: the agent, messages, resume, and our

@@ -4,7 +4,8 @@
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::{
-    agents, agentsessions, anonymous, conversations, dev, feedback, runs, sdkusers, signout, threads, uploads,
+    agents, agentsessions, anonymous, conversations, dev, feedback, permissions, runs, sdkusers, signout,
+    threads, uploads,
 };
 use crate::app::App;
 
@@ -38,6 +39,8 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/v1/agents/{agentUid}", || get(agents::read)),
     route("POST", "/v1/agents/{agentUid}/runs", || post(runs::create)),
     route("GET", "/v1/runs/{runId}/events", || get(runs::events)),
+    route("PATCH", "/v1/runs/{runId}", || patch(runs::edit)),
+    route("DELETE", "/v1/runs/{runId}", || delete(runs::remove)),
     route("POST", "/v1/runs/{runId}/cancel", || post(runs::cancel)),
     route("PUT", "/v1/runs/{runId}/passthrough-params", || put(runs::passthrough)),
     route("GET", "/v1/conversations", || get(conversations::list)),
@@ -45,6 +48,9 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/v1/conversations/{id}", || get(conversations::read)),
     route("PATCH", "/v1/conversations/{id}", || patch(conversations::rename)),
     route("DELETE", "/v1/conversations/{id}", || delete(conversations::delete)),
+    route("POST", "/v1/conversations/{id}/queue/resume", || post(conversations::resume)),
+    route("GET", "/v1/me/permissions", || get(permissions::read)),
+    route("PUT", "/v1/me/permissions", || put(permissions::put)),
     route("GET", "/v1/uploads", || get(uploads::limits)),
     route("POST", "/v1/uploads", || post(uploads::create)),
     route("GET", "/v1/uploads/{id}", || get(uploads::read)),

@@ -42,7 +42,20 @@ pub(super) async fn create(
     // The id is fresh, so nobody can post the same order again.
     let body_hash = ids::hash(posted.to_string().as_bytes());
     let agent = agent.clone();
-    app.runs().start(Order { user, agent, agent_uid, scope, model, watch, input, body_hash }).await?;
+    app.runs()
+        .start(Order {
+            user,
+            agent,
+            agent_uid,
+            scope,
+            model,
+            watch,
+            agent_call: false,
+            when_busy: None,
+            input,
+            body_hash,
+        })
+        .await?;
     let answer = object! { "conversationId": conversation, "runId": run_id, "state": "running" };
     Ok((StatusCode::CREATED, json(answer.into())).into_response())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mindset_core::error::ErrorCode;
 use mindset_core::turn::RunState;
 
-use super::{LiveRun, Log, Runs};
+use super::{LiveRun, Log, Runs, key};
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
 use crate::store::{LastRun, RunStatus, StoreError};
@@ -25,17 +25,25 @@ pub(crate) struct Attached {
     pub(crate) conversation: String,
     /// Whether its events are there still.
     pub(crate) kept: bool,
+    /// Whether it waits for its turn.
+    waits: bool,
 }
 
 impl Attached {
     /// One that is alive.
     pub(super) fn live(run: &LiveRun) -> Attached {
-        Attached { log: Arc::clone(&run.log), conversation: run.conversation.clone(), kept: true }
+        Attached {
+            log: Arc::clone(&run.log),
+            conversation: run.conversation.clone(),
+            kept: true,
+            waits: run.waits(),
+        }
     }
 
     /// How it stands.
     pub(crate) fn status(&self) -> RunStatus {
-        self.log.state().map_or(RunStatus::Running, RunStatus::Ended)
+        let now = if self.waits { RunStatus::Queued } else { RunStatus::Running };
+        self.log.state().map_or(now, RunStatus::Ended)
     }
 }
 
@@ -71,15 +79,24 @@ impl Runs {
             if let Some(run) = self.live(user, run_id) {
                 return Ok(Some(Attached::live(&run)));
             }
+            if let Some(parked) = self.queues.lines().parked.get(&key(user, run_id)) {
+                let (log, conversation) = (Arc::clone(&parked.log), parked.row.conversation.clone());
+                return Ok(Some(Attached { log, conversation, kept: true, waits: true }));
+            }
             let Some(row) = self.store.run(user, run_id).await? else { return Ok(None) };
             match row.status {
                 RunStatus::Ended(state) => {
                     let last = if row.logged { self.store.log().last(row.key).await? } else { 0 };
                     let log = Arc::new(Log::ended_before(run_id, row.key, last, state));
-                    return Ok(Some(Attached { log, conversation: row.conversation, kept: last > 0 }));
+                    return Ok(Some(Attached {
+                        log,
+                        conversation: row.conversation,
+                        kept: last > 0,
+                        waits: false,
+                    }));
                 }
                 // It has begun since, or was lost.
-                RunStatus::Running => {
+                RunStatus::Queued | RunStatus::Running => {
                     self.settle(row.conversation_key).await?;
                     tokio::time::sleep(PAUSE).await;
                 }

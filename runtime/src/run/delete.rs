@@ -7,6 +7,7 @@ use mindset_core::error::ErrorCode;
 use super::Runs;
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
+use crate::store::ConversationRow;
 
 impl Runs {
     /// Deletes a conversation of the user. The work is a task of its own, so that a client that
@@ -14,7 +15,7 @@ impl Runs {
     ///
     /// # Errors
     /// Its run did not stop in time, or the database failed.
-    pub(crate) async fn delete(self: &Arc<Runs>, user: User, conversation: i64) -> ApiResult<()> {
+    pub(crate) async fn delete(self: &Arc<Runs>, user: User, conversation: ConversationRow) -> ApiResult<()> {
         let runs = Arc::clone(self);
         let deleted = tokio::spawn(async move { runs.delete_now(user, conversation).await }).await;
         deleted.unwrap_or_else(|_| {
@@ -25,7 +26,9 @@ impl Runs {
         })
     }
 
-    async fn delete_now(self: &Arc<Runs>, user: User, conversation: i64) -> ApiResult<()> {
+    async fn delete_now(self: &Arc<Runs>, user: User, row: ConversationRow) -> ApiResult<()> {
+        self.clear(&user, &row.id).await?;
+        let conversation = row.key;
         if let Some(run_id) = self.running(conversation) {
             self.cancel(user, run_id).await?;
         }

@@ -59,6 +59,12 @@ impl Log {
         Log { run_id: run_id.to_owned(), key, tail: Mutex::default() }
     }
 
+    /// The log of a run that waits after `last` events, which are in the store.
+    pub(super) fn going_on(run_id: &str, key: i64, last: u64) -> Log {
+        let tail = Tail { last, ..Tail::default() };
+        Log { run_id: run_id.to_owned(), key, tail: Mutex::new(tail) }
+    }
+
     /// The log of a run that ended after `last` events, which are in the store.
     pub(super) fn ended_before(run_id: &str, key: i64, last: u64, state: RunState) -> Log {
         let tail = Tail { last, ended: Some(state), ..Tail::default() };

@@ -1,22 +1,30 @@
 //! Runs that are alive: each is a task of its own that writes a log, and every
 //! response is only a reader of that log. A page that goes away stops nothing.
 
+mod admission;
 mod attach;
 mod delete;
 mod files;
+mod follow_ups;
 mod keep;
+mod known;
 mod log;
+mod parked;
+mod queue;
 mod reader;
 mod recovery;
 mod script;
 mod start;
 mod task;
+mod wait;
 
 pub(crate) use attach::{ActiveRun, Attached, RunsOf};
+pub(crate) use follow_ups::FollowUp;
 pub(crate) use log::Log;
 pub(crate) use reader::Reader;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +33,7 @@ use futures_channel::mpsc;
 use mindset_core::agui::RunAgentInput;
 use mindset_core::error::ErrorCode;
 use mindset_core::passthrough::Passthrough;
+use mindset_core::queue::{End, WhenBusy};
 use mindset_core::turn::{Conversation, RunState};
 use tracing::Instrument;
 
@@ -36,9 +45,11 @@ use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::model::Model;
 use crate::observe::RunWatch;
+use crate::permissions::Permissions;
 use crate::store::{Entry, LostRun, Part, RunStatus, Store};
 use crate::tools::{Scope, Tools};
 use crate::uploads::Links;
+use queue::Queues;
 
 /// What can be said to a running run.
 #[derive(Debug)]
@@ -62,10 +73,21 @@ pub(crate) struct LiveRun {
     pub(crate) log: Arc<Log>,
     /// The page that posted it.
     pub(crate) client: Option<String>,
+    /// The application posted it.
+    agent_call: bool,
+    /// It waits for its turn.
+    waiting: AtomicBool,
     /// The turn it is part of, once that is known.
     turn_id: OnceLock<String>,
     conversation_key: i64,
     commands: mpsc::UnboundedSender<Command>,
+}
+
+impl LiveRun {
+    /// Whether it waits for its turn.
+    fn waits(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed)
+    }
 }
 
 /// What a client wants run.
@@ -83,6 +105,10 @@ pub(crate) struct Order {
     pub(crate) model: Arc<dyn Model>,
     /// Who watches it.
     pub(crate) watch: Arc<RunWatch>,
+    /// The application asks, by its agent API.
+    pub(crate) agent_call: bool,
+    /// What it wants if the conversation is busy.
+    pub(crate) when_busy: Option<WhenBusy>,
     /// What was posted.
     pub(crate) input: RunAgentInput,
     /// The same, hashed: equal orders have equal hashes.
@@ -104,6 +130,7 @@ pub(crate) struct Runs {
     tools: Arc<Tools>,
     links: Arc<Links>,
     recorder: Option<Recorder>,
+    queues: Queues,
     table: Mutex<Table>,
     /// Held from looking for a run until it stands in the table, so that one id
     /// never runs twice and a conversation never has two runs.
@@ -124,13 +151,20 @@ struct Table {
 
 impl Runs {
     /// No runs yet.
-    pub(crate) fn new(store: Store, tools: Arc<Tools>, links: Arc<Links>, config: &Config) -> Runs {
+    pub(crate) fn new(
+        store: Store,
+        tools: Arc<Tools>,
+        links: Arc<Links>,
+        permissions: Arc<Permissions>,
+        config: &Config,
+    ) -> Runs {
         let recorder = config.dev.then(Recorder::default);
         Runs {
             store,
             tools,
             links,
             recorder,
+            queues: Queues::new(permissions),
             table: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
         }
@@ -173,16 +207,45 @@ impl Runs {
         if table.closing {
             return Err(closing());
         }
+        run.waiting.store(false, Ordering::Relaxed);
         table.busy.insert(run.conversation_key, run_id.to_owned());
         table.runs.insert(key(user, run_id), Arc::clone(run));
         Ok(())
     }
 
-    /// The run is over: its conversation is free, and its log is read from the store.
-    fn leave(&self, user: &User, run_id: &str, run: &LiveRun) {
+    /// From now on readers find a run that waits.
+    fn enter_waiting(&self, user: &User, run_id: &str, run: &Arc<LiveRun>) -> ApiResult<()> {
         let mut table = self.table();
-        table.busy.remove(&run.conversation_key);
-        table.runs.remove(&key(user, run_id));
+        if table.closing {
+            return Err(closing());
+        }
+        table.runs.insert(key(user, run_id), Arc::clone(run));
+        Ok(())
+    }
+
+    /// A run that waited is over.
+    fn leave_waiting(&self, user: &User, run: &LiveRun) {
+        run.waiting.store(false, Ordering::Relaxed);
+        self.table().runs.remove(&key(user, &run.log.run_id));
+    }
+
+    fn is_closing(&self) -> bool {
+        self.table().closing
+    }
+
+    /// The run is over: its conversation is free, and its log is read from the store.
+    fn leave(&self, user: &User, run_id: &str, (run, state): (&LiveRun, RunState)) {
+        {
+            let mut table = self.table();
+            table.busy.remove(&run.conversation_key);
+            table.runs.remove(&key(user, run_id));
+        }
+        let end = match state {
+            RunState::Waiting => End::Waits,
+            RunState::Cancelled => End::Stopped,
+            RunState::Finished | RunState::Error => End::Over,
+        };
+        self.queues.ended(user, run_id, end);
     }
 
     /// Stops a run; one that waits for the client's tools is closed. Gives how it
@@ -202,6 +265,9 @@ impl Runs {
     async fn cancel_now(&self, user: &User, run_id: &str) -> ApiResult<RunStatus> {
         if self.tell_starting(user, run_id, Command::Cancel) {
             let _ = tokio::time::timeout(STOPPING, self.begun(user, run_id)).await;
+        }
+        if self.give_up(user, run_id).await? {
+            return Ok(RunStatus::Ended(RunState::Cancelled));
         }
         if let Some(run) = self.live(user, run_id).filter(|r| r.log.state().is_none()) {
             // A closed channel means it has ended by itself meanwhile.
@@ -228,6 +294,7 @@ impl Runs {
         let entries = vec![Entry::Messages(closed), end];
         let part = Part { run: stored.key, conversation: stored.conversation_key, first: 0, entries };
         self.store.log().append(part).await?;
+        self.queues.ended(user, run_id, End::Stopped);
         Ok(RunStatus::Ended(RunState::Cancelled))
     }
 
@@ -249,6 +316,7 @@ impl Runs {
 
     /// Ends every run, as interrupted, and waits until they have, at most `patience`.
     pub(crate) async fn shutdown(&self, patience: Duration) {
+        self.queues.close();
         let runs: Vec<Arc<LiveRun>> = {
             let mut table = self.table();
             table.closing = true;
@@ -259,7 +327,8 @@ impl Runs {
                 run.log.close();
                 let _ = run.commands.unbounded_send(Command::Shutdown);
             }
-            for run in runs {
+            // What waits keeps its place in the store.
+            for run in runs.iter().filter(|run| !run.waits()) {
                 run.log.ended().await;
             }
         };

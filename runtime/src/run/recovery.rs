@@ -16,7 +16,7 @@ use crate::{clock, ids};
 const TOGETHER: usize = 16;
 
 impl Runs {
-    /// Ends every run that an earlier process left behind. To be called before anybody is
+    /// Ends every run that an earlier process left behind, and finds those that waited. To be called before anybody is
     /// served.
     ///
     /// # Errors
@@ -28,7 +28,8 @@ impl Runs {
         }
         let ended = stream::iter(lost).map(|run| self.recover_one(run)).buffer_unordered(TOGETHER);
         let failed: Vec<StoreError> = ended.filter_map(async |ended| ended.err()).collect().await;
-        failed.into_iter().next().map_or(Ok(()), Err)
+        failed.into_iter().next().map_or(Ok(()), Err)?;
+        self.park().await
     }
 
     /// Remembers a run that could not be ended.

@@ -36,13 +36,12 @@ pub(super) fn text(event: &Event) -> Arc<str> {
 impl Script {
     /// The empty script of a run that begins.
     pub(super) fn new(store: &Arc<dyn EventLog>, run: &Arc<LiveRun>) -> Script {
-        Script {
-            store: Arc::clone(store),
-            run: Arc::clone(run),
-            next: 1,
-            gathered: Vec::new(),
-            writing: None,
-        }
+        Script::at(store, run, 1)
+    }
+
+    /// The script of a run whose next event has this number.
+    pub(super) fn at(store: &Arc<dyn EventLog>, run: &Arc<LiveRun>, next: u64) -> Script {
+        Script { store: Arc::clone(store), run: Arc::clone(run), next, gathered: Vec::new(), writing: None }
     }
 
     /// Adds an entry; [`write`](Self::write) sends it on its way.

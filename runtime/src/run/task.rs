@@ -8,11 +8,12 @@ use futures_channel::mpsc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use mindset_core::agui::{Body, Event};
+use mindset_core::agui::{Body, Event, Outcome};
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::event::Reason;
-use mindset_core::json::Value;
+use mindset_core::json::{Object, Value};
 use mindset_core::object;
+use mindset_core::queue::told;
 use mindset_core::turn::{
     Input, ModelEvent, ModelFailure, ModelRequest, Output, RunState, ToolOutcome, ToolRequest, Turn,
 };
@@ -28,6 +29,9 @@ use crate::observe::RunWatch;
 use crate::store::{Entry, LostRun, NewRun, RunStatus, StoreError};
 use crate::tools::Scope;
 
+/// How long a turn that waits for its page keeps its slot.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// What a task begins with.
 pub(super) struct Start {
     pub(super) turn: Turn,
@@ -36,6 +40,10 @@ pub(super) struct Start {
     pub(super) scope: Scope,
     /// For the readers, right after the run has started.
     pub(super) warnings: Vec<String>,
+    /// Of one that has waited.
+    pub(super) script: Option<Script>,
+    /// Readers are told apart when the turn begins: the run may have waited.
+    pub(super) announced: bool,
     pub(super) inbox: mpsc::UnboundedReceiver<Command>,
     pub(super) run: Arc<LiveRun>,
     pub(super) runs: Arc<Runs>,
@@ -44,16 +52,19 @@ pub(super) struct Start {
 }
 
 /// Lets the run go on by itself.
-pub(super) fn spawn(start: Start) {
+pub(super) fn spawn(mut start: Start) {
     start.watch.begin();
+    let waited = start.script.take();
     // In a box: a future holds what it is given twice.
     let task = Box::new(Task {
-        script: Script::new(start.runs.store.log(), &start.run),
+        waited: waited.is_some(),
+        script: waited.unwrap_or_else(|| Script::new(start.runs.store.log(), &start.run)),
         start,
         answer: None,
         asked: Instant::now(),
         calls: FuturesUnordered::new(),
         last: None,
+        asks: false,
         broken: false,
         left: false,
     });
@@ -63,6 +74,8 @@ pub(super) fn spawn(start: Start) {
 struct Task {
     start: Start,
     script: Script,
+    /// Readers have its first event already.
+    waited: bool,
     answer: Option<Answer>,
     /// When the model was called last.
     asked: Instant,
@@ -71,6 +84,8 @@ struct Task {
     /// The run's last event is kept back until its end is stored and the
     /// conversation free: a reader that answers it at once must not find it busy.
     last: Option<Arc<str>>,
+    /// A person is asked who may take any time.
+    asks: bool,
     /// The store failed; the run is being ended and nothing more is stored.
     broken: bool,
     left: bool,
@@ -149,6 +164,7 @@ impl Task {
             match output {
                 Output::CallModel(request) => {
                     self.script.flush().await?;
+                    self.start.runs.queues.tell_read(&self.start.user, &self.start.run_id);
                     self.call_model(request);
                 }
                 Output::AbortModel => self.answer = None,
@@ -157,7 +173,10 @@ impl Task {
                     self.call_tool(request);
                 }
                 Output::AbortTools => self.calls.clear(),
-                Output::Emit(event) if is_last(&event) => self.last = Some(script::text(&event)),
+                Output::Emit(event) if is_last(&event) => {
+                    self.asks = asks_person(&event);
+                    self.last = Some(script::text(&event));
+                }
                 Output::Done(state) => return Ok(Some(state)),
                 Output::Truncate { .. } | Output::Store(_) | Output::Emit(_) if self.broken => {}
                 Output::Truncate { from } => self.script.add(Entry::Truncate(from)),
@@ -209,8 +228,11 @@ impl Task {
             let turn_id = event.mindset("turnId").and_then(Value::as_str);
             self.begin(turn_id.unwrap_or(&self.start.run_id).to_owned());
         }
-        self.script.add(Entry::Event(script::text(event)));
+        if !begins || !self.waited {
+            self.script.add(Entry::Event(script::text(event)));
+        }
         if begins {
+            self.tell_beginning(event);
             for message in std::mem::take(&mut self.start.warnings) {
                 let value = object! { "message": message };
                 let body = Body::Custom { name: "mindset.warning".to_owned(), value: value.into() };
@@ -220,16 +242,34 @@ impl Task {
         }
     }
 
+    /// Tells when the turn begins, of a run that has waited or may have; who has heard its first
+    /// event before hears here what that would have said.
+    fn tell_beginning(&mut self, event: &Event) {
+        let now = event.timestamp.unwrap_or_else(clock::now);
+        let mindset = event.metadata.as_ref().and_then(|m| m.get("mindset")?.as_object());
+        let told = match (self.waited, self.start.announced) {
+            (true, _) => told::turn_started(mindset.cloned().unwrap_or_default(), now),
+            (false, true) => told::turn_started(Object::new(), now),
+            (false, false) => return,
+        };
+        self.script.add(Entry::Event(script::text(&told)));
+    }
+
     fn begin(&mut self, turn_id: String) {
-        let Start { user, run_id, run, .. } = &self.start;
+        let Start { user, run_id, run, runs, .. } = &self.start;
         // Set here and nowhere else, and a run begins once.
         let _ = run.turn_id.set(turn_id.clone());
+        if self.waited {
+            self.script.add(Entry::Unwait);
+        }
         self.script.add(Entry::Begin(Box::new(NewRun {
             user: user.clone(),
             id: run_id.clone(),
             turn_id,
             body_hash: run.body_hash.clone(),
             client: run.client.clone(),
+            began: runs.store.new_run_key(),
+            agent_call: run.agent_call,
         })));
     }
 
@@ -275,7 +315,10 @@ impl Task {
     fn leave(&mut self, state: RunState, events: Vec<Arc<str>>) {
         self.left = true;
         let Start { runs, user, run_id, run, .. } = &self.start;
-        runs.leave(user, run_id, run);
+        runs.leave(user, run_id, (run, state));
+        if state == RunState::Waiting {
+            runs.lapse_later(user, run_id, if self.asks { Duration::ZERO } else { PATIENCE });
+        }
         run.log.publish(events);
         run.log.end(state);
     }
@@ -313,6 +356,14 @@ fn record(
 
 fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whether a run ends with a question that a person may take any time for.
+fn asks_person(event: &Event) -> bool {
+    let Body::RunFinished { outcome: Some(Outcome::Interrupt { interrupts }), .. } = &event.body else {
+        return false;
+    };
+    interrupts.iter().all(|interrupt| interrupt.reason == "input_required")
 }
 
 fn is_last(event: &Event) -> bool {

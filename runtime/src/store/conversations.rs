@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, Sqlite, Transaction};
 
 use super::rows::{self, COLUMNS};
-use super::{Store, StoreResult, signed, unsigned, uploads};
+use super::{Store, StoreResult, signed, unsigned, uploads, word};
 use crate::auth::User;
 use crate::clock;
 
@@ -21,6 +21,8 @@ pub(crate) struct ConversationRow {
     pub(crate) key: i64,
     /// Its id, unique for its user.
     pub(crate) id: String,
+    /// Who made it.
+    pub(crate) owner: Owner,
     /// The agent it is with, `agentUid::sessionUid` for one made in a session.
     pub(crate) agent: String,
     /// What lists call it.
@@ -31,6 +33,43 @@ pub(crate) struct ConversationRow {
     pub(crate) updated_at: Millis,
 }
 
+/// Who made a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The user; it is in their list.
+    User,
+    /// The application, by its agent API.
+    Application,
+}
+
+impl Owner {
+    /// The word on the wire and in the store.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Owner::User => "user",
+            Owner::Application => "app",
+        }
+    }
+
+    /// The owner written `text`.
+    pub(crate) fn parse(text: &str) -> Option<Owner> {
+        [Owner::User, Owner::Application].into_iter().find(|owner| owner.as_str() == text)
+    }
+}
+
+/// A conversation to be made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewConversation<'a> {
+    /// Its id, unique for its user.
+    pub(crate) id: &'a str,
+    /// Whom it is with.
+    pub(crate) agent: &'a str,
+    /// What lists call it.
+    pub(crate) title: Option<&'a str>,
+    /// Who makes it.
+    pub(crate) owner: Owner,
+}
+
 impl Store {
     /// The user's conversation with this id.
     ///
@@ -38,7 +77,7 @@ impl Store {
     /// The database failed.
     pub(crate) async fn conversation(&self, user: &User, id: &str) -> StoreResult<Option<ConversationRow>> {
         let row = sqlx::query(
-            "SELECT key, id, agent, title, created_at, updated_at FROM conversations
+            "SELECT key, id, agent, title, created_at, updated_at, owner FROM conversations
              WHERE app = ? AND user = ? AND id = ?",
         )
         .bind(&user.app)
@@ -53,25 +92,20 @@ impl Store {
     ///
     /// # Errors
     /// The database failed.
-    pub(crate) async fn add_conversation(
-        &self,
-        user: &User,
-        id: &str,
-        agent: &str,
-        title: Option<&str>,
-    ) -> StoreResult<()> {
+    pub(crate) async fn add_conversation(&self, user: &User, new: NewConversation<'_>) -> StoreResult<()> {
         let now = signed(clock::now());
         sqlx::query(
-            "INSERT OR IGNORE INTO conversations (app, user, id, agent, title, created_at, updated_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO conversations (app, user, id, agent, title, created_at, updated_at, owner)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&user.app)
         .bind(&user.id)
-        .bind(id)
-        .bind(agent)
-        .bind(title)
+        .bind(new.id)
+        .bind(new.agent)
+        .bind(new.title)
         .bind(now)
         .bind(now)
+        .bind(new.owner.as_str())
         .execute(&self.pool)
         .await?;
         Ok(())
@@ -98,9 +132,9 @@ pub(super) async fn append(
     for message in messages {
         sqlx::query(
             "INSERT INTO messages (conversation, seq, id, run_id, role, content, silent, calls, call_id,
-                 status, provider_state, created_at, citations, effect, usage, widget, files)
+                 status, provider_state, created_at, citations, effect, usage, widget, files, steered)
              SELECT ?1, 1 + coalesce(max(seq), 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-                 ?15, ?16
+                 ?15, ?16, ?17
              FROM messages WHERE conversation = ?1",
         )
         .bind(conversation)
@@ -119,6 +153,7 @@ pub(super) async fn append(
         .bind(rows::usage(message))
         .bind(rows::widget(message))
         .bind(rows::files(message))
+        .bind(message.steered)
         .execute(&mut **tx)
         .await?;
         uploads::attach(tx, conversation, &message.files).await?;
@@ -161,6 +196,7 @@ pub(super) fn conversation(row: &SqliteRow) -> StoreResult<ConversationRow> {
     Ok(ConversationRow {
         key: row.try_get("key")?,
         id: row.try_get("id")?,
+        owner: word(row.try_get("owner")?, Owner::parse)?,
         agent: row.try_get("agent")?,
         title: row.try_get("title")?,
         created_at: unsigned(row.try_get("created_at")?),

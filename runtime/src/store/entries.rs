@@ -8,7 +8,7 @@ use sqlx::{Sqlite, Transaction};
 
 use super::log::{Entry, Part};
 use super::runs::{self, RunStatus};
-use super::{StoreResult, conversations, signed};
+use super::{StoreResult, conversations, queue, signed};
 use crate::clock;
 
 type Tx<'t> = Transaction<'t, Sqlite>;
@@ -32,6 +32,8 @@ pub(super) async fn apply(pool: &SqlitePool, parts: impl Iterator<Item = &Part>)
         let mut seq = part.first;
         for entry in &part.entries {
             match entry {
+                Entry::Wait(run) => queue::add(&mut tx, (part.run, part.conversation), run).await?,
+                Entry::Unwait => queue::remove(&mut tx, part.run).await?,
                 Entry::Begin(run) => runs::begin(&mut tx, (part.run, part.conversation), run).await?,
                 Entry::Truncate(from) => conversations::truncate(&mut tx, part.conversation, from).await?,
                 Entry::Messages(messages) => {

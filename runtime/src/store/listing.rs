@@ -5,7 +5,7 @@ use mindset_core::json::Value;
 use mindset_core::turn::StoredMessage;
 use mindset_core::widget;
 
-use super::conversations::{ConversationRow, conversation};
+use super::conversations::{ConversationRow, Owner, conversation};
 use super::rows::{self, COLUMNS};
 use super::{Store, StoreResult, signed};
 use crate::auth::User;
@@ -46,7 +46,7 @@ pub(crate) struct Page {
 }
 
 impl Store {
-    /// A page of the user's conversations, the latest first; the second part is where the next
+    /// A page of the user's conversations that one of both has made, the latest first; the second part is where the next
     /// page begins.
     ///
     /// # Errors
@@ -54,19 +54,21 @@ impl Store {
     pub(crate) async fn conversations(
         &self,
         user: &User,
+        owner: Owner,
         limit: usize,
         after: Option<Cursor>,
     ) -> StoreResult<(Vec<ConversationRow>, Option<Cursor>)> {
         let rows = sqlx::query(
-            "SELECT key, id, agent, title, created_at, updated_at FROM conversations
+            "SELECT key, id, agent, title, created_at, updated_at, owner FROM conversations
              WHERE app = ?1 AND user = ?2 AND (?3 IS NULL OR (updated_at, key) < (?3, ?4))
-             ORDER BY updated_at DESC, key DESC LIMIT ?5",
+             AND owner = ?6 ORDER BY updated_at DESC, key DESC LIMIT ?5",
         )
         .bind(&user.app)
         .bind(&user.id)
         .bind(after.map(|a| signed(a.updated_at)))
         .bind(after.map(|a| a.key))
         .bind(signed(limit as u64 + 1))
+        .bind(owner.as_str())
         .fetch_all(&self.readers)
         .await?;
         let mut list: Vec<ConversationRow> = rows.iter().map(conversation).collect::<StoreResult<_>>()?;

@@ -13,6 +13,7 @@ use mindset_core::turn::{RunState, StoredMessage};
 use sqlx::sqlite::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
 
+use super::queue::WaitingRun;
 use super::runs::NewRun;
 use super::{StoreError, StoreResult, entries, events};
 
@@ -49,6 +50,10 @@ pub(crate) struct Part {
 /// One thing that happened in a run.
 #[derive(Debug)]
 pub(crate) enum Entry {
+    /// It waits.
+    Wait(Box<WaitingRun>),
+    /// It waits no longer.
+    Unwait,
     /// It began, and goes on from a run that waited.
     Begin(Box<NewRun>),
     /// The message with this id and all that follow it are dropped.
@@ -145,7 +150,7 @@ fn fail(waiting: Waiting, error: &StoreError) {
 mod tests {
     use mindset_core::turn::StoredRole;
 
-    use super::super::Store;
+    use super::super::{NewConversation, Owner, Store};
     use super::*;
     use crate::auth::User;
 
@@ -162,7 +167,8 @@ mod tests {
             std::fs::create_dir_all(&folder).unwrap();
             let store = Store::open(&folder.join("test.db")).await.unwrap();
             let user = User { app: "demo".into(), id: "u".into(), anonymous: true };
-            store.add_conversation(&user, "t", "demo", None).await.unwrap();
+            let new = NewConversation { id: "t", agent: "demo", title: None, owner: Owner::User };
+            store.add_conversation(&user, new).await.unwrap();
             let conversation = store.conversation(&user, "t").await.unwrap().unwrap().key;
             Fixture { store, folder, user, conversation }
         }
@@ -176,6 +182,8 @@ mod tests {
                 turn_id: "turn".into(),
                 body_hash: "h".into(),
                 client: None,
+                began: run,
+                agent_call: false,
             };
             let mut entries = vec![Entry::Begin(Box::new(begin))];
             entries.extend(more);

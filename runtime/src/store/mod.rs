@@ -12,6 +12,8 @@ mod knowledge;
 mod listing;
 mod lock;
 mod log;
+mod permissions;
+mod queue;
 mod rows;
 mod runs;
 mod schema;
@@ -33,9 +35,11 @@ use sqlx::sqlite::{
 use crate::config::Secret;
 use crate::ids;
 
-pub(crate) use conversations::ConversationRow;
+pub(crate) use conversations::{ConversationRow, NewConversation, Owner};
 pub(crate) use listing::{Cursor, Page};
 pub(crate) use log::{Entry, EventLog, Part};
+pub(crate) use permissions::Switches;
+pub(crate) use queue::{WaitingRow, WaitingRun};
 pub(crate) use runs::{LastRun, LostRun, NewRun, RunStatus};
 pub(crate) use sessions::AgentSession;
 pub(crate) use uploads::{Full, UploadRow};

@@ -12,7 +12,7 @@ use super::{StoreResult, unsigned, word};
 /// The columns that [`message`] reads.
 pub(super) const COLUMNS: &str =
     "id, run_id, role, content, silent, calls, call_id, status, provider_state, created_at, citations,
-     effect, usage, widget, files";
+     effect, usage, widget, files, steered";
 
 pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
     let json_column = |name: &str| -> StoreResult<Option<Value>> {
@@ -32,6 +32,7 @@ pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
         role: word(row.try_get("role")?, StoredRole::parse)?,
         content: row.try_get("content")?,
         silent: row.try_get("silent")?,
+        steered: row.try_get("steered")?,
         calls: json_column("calls")?.map(|v| read_calls(&v)).unwrap_or_default(),
         call_id: row.try_get("call_id")?,
         status: status.map(|s| word(&s, MessageStatus::parse)).transpose()?,

@@ -41,6 +41,10 @@ pub(crate) struct NewRun {
     pub(crate) body_hash: String,
     /// The page that posted it.
     pub(crate) client: Option<String>,
+    /// A number larger than that of every run that began before.
+    pub(crate) began: i64,
+    /// The application posted it.
+    pub(crate) agent_call: bool,
 }
 
 /// The newest run of a conversation that does not run any more.
@@ -74,6 +78,8 @@ pub(crate) struct LostRun {
 /// How a stored run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunStatus {
+    /// It waits for its turn.
+    Queued,
     /// It runs.
     Running,
     /// It ended.
@@ -82,6 +88,7 @@ pub(crate) enum RunStatus {
 
 impl RunStatus {
     const ALL: &[(RunStatus, &str)] = &[
+        (RunStatus::Queued, "queued"),
         (RunStatus::Running, "running"),
         (RunStatus::Ended(RunState::Finished), "finished"),
         (RunStatus::Ended(RunState::Waiting), "waiting"),
@@ -138,7 +145,9 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub(super) async fn highest_run_key(pool: &SqlitePool) -> StoreResult<i64> {
-        sqlx::query_scalar("SELECT coalesce(max(key), 0) FROM runs").fetch_one(pool).await
+        sqlx::query_scalar("SELECT max(coalesce(max(key), 0), coalesce(max(began), 0)) FROM runs")
+            .fetch_one(pool)
+            .await
     }
 
     /// The newest run of a conversation that does not run any more: it waits, or has ended.
@@ -148,7 +157,7 @@ impl Store {
     pub(crate) async fn last_run(&self, conversation: i64) -> StoreResult<Option<LastRun>> {
         let row = sqlx::query(
             "SELECT id, turn_id, state, client_id, terminal FROM runs
-             WHERE conversation = ? AND state <> 'running' ORDER BY key DESC LIMIT 1",
+             WHERE conversation = ? AND began IS NOT NULL AND state <> 'running' ORDER BY began DESC LIMIT 1",
         )
         .bind(conversation)
         .fetch_optional(&self.readers)
@@ -173,7 +182,8 @@ impl Store {
     pub(crate) async fn turn_used(&self, conversation: i64) -> StoreResult<Millis> {
         let used = sqlx::query_scalar(
             "SELECT coalesce(sum(max(ended_at - created_at, 0)), 0) FROM runs WHERE conversation = ?1
-             AND turn_id = (SELECT turn_id FROM runs WHERE conversation = ?1 ORDER BY key DESC LIMIT 1)",
+             AND began IS NOT NULL AND turn_id =
+                 (SELECT turn_id FROM runs WHERE conversation = ?1 ORDER BY began DESC LIMIT 1)",
         );
         Ok(unsigned(used.bind(conversation).fetch_one(&self.readers).await?))
     }
@@ -199,6 +209,18 @@ impl Store {
             })
         };
         rows.iter().map(lost).collect()
+    }
+
+    /// The runs of turns that the application has begun and that wait for their client.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn waiting_agent_calls(&self, user: &User) -> StoreResult<Vec<String>> {
+        let runs = sqlx::query_scalar(
+            "SELECT r.id FROM runs r JOIN conversations c ON c.key = r.conversation
+             WHERE r.state = 'waiting' AND r.agent_call AND c.app = ? AND c.user = ?",
+        );
+        runs.bind(&user.app).bind(&user.id).fetch_all(&self.readers).await
     }
 
     /// Forgets runs that ended before, and anonymous users who came before and have no
@@ -230,8 +252,10 @@ pub(super) async fn begin(
         .await?;
     sqlx::query(
         "INSERT INTO runs (key, app, user, id, conversation, turn_id, body_hash, client_id, state, created_at,
-             logged)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', ?, 1)",
+             logged, began, agent_call)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', ?, 1, ?, ?)
+         ON CONFLICT (key) DO UPDATE SET turn_id = excluded.turn_id, body_hash = excluded.body_hash, client_id = excluded.client_id,
+             state = excluded.state, created_at = excluded.created_at, began = excluded.began",
     )
     .bind(key)
     .bind(&run.user.app)
@@ -242,6 +266,8 @@ pub(super) async fn begin(
     .bind(&run.body_hash)
     .bind(&run.client)
     .bind(signed(clock::now()))
+    .bind(run.began)
+    .bind(run.agent_call)
     .execute(&mut **tx)
     .await?;
     Ok(())

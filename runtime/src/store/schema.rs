@@ -7,7 +7,7 @@ use sqlx::SqlitePool;
 use super::{OpenError, StoreResult, failed};
 
 /// The version of the tables below.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 const TABLES: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -17,16 +17,16 @@ const TABLES: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS conversations (
         key INTEGER PRIMARY KEY, app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
         agent TEXT NOT NULL, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
-        UNIQUE (app, user, id))",
+        owner TEXT NOT NULL DEFAULT 'user', UNIQUE (app, user, id))",
     "CREATE TABLE IF NOT EXISTS messages (
         conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
         seq INTEGER NOT NULL, id TEXT NOT NULL, run_id TEXT NOT NULL, role TEXT NOT NULL,
         content TEXT NOT NULL, silent INTEGER NOT NULL, calls TEXT, call_id TEXT, status TEXT,
         provider_state TEXT, created_at INTEGER NOT NULL, citations TEXT, effect TEXT, usage TEXT, widget TEXT,
-        files TEXT,
+        files TEXT, steered INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (conversation, seq), UNIQUE (conversation, id)) WITHOUT ROWID",
     RUNS,
-    "CREATE INDEX IF NOT EXISTS runs_of_conversation ON runs (conversation)",
+    "CREATE INDEX IF NOT EXISTS runs_begun ON runs (conversation, began)",
     "CREATE INDEX IF NOT EXISTS runs_running ON runs (key) WHERE state = 'running'",
     "CREATE INDEX IF NOT EXISTS runs_waiting ON runs (conversation) WHERE state = 'waiting'",
     "CREATE INDEX IF NOT EXISTS runs_logged ON runs (ended_at) WHERE logged",
@@ -42,6 +42,14 @@ const TABLES: &[&str] = &[
         unused_since INTEGER, created_at INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX IF NOT EXISTS uploads_of_conversation ON uploads (conversation)",
     "CREATE INDEX IF NOT EXISTS uploads_gone ON uploads (created_at) WHERE state = 'gone'",
+    // What waits; it begins in the order of its runs. Nothing else of a run is kept until then.
+    "CREATE TABLE IF NOT EXISTS queue (
+        run INTEGER PRIMARY KEY REFERENCES runs (key) ON DELETE CASCADE, message_id TEXT NOT NULL,
+        text TEXT NOT NULL, silent INTEGER NOT NULL)",
+    // What users let the application do; no row: what it declares.
+    "CREATE TABLE IF NOT EXISTS permissions (
+        app TEXT NOT NULL, user TEXT NOT NULL, run INTEGER NOT NULL, read INTEGER NOT NULL,
+        PRIMARY KEY (app, user)) WITHOUT ROWID",
     // A file of this version may lack it: it came with no change of what was there.
     "CREATE TABLE IF NOT EXISTS feedback (
         conversation INTEGER NOT NULL, message TEXT NOT NULL, good INTEGER NOT NULL, comment TEXT,
@@ -66,8 +74,18 @@ const TABLES: &[&str] = &[
         tokenize = 'porter unicode61 remove_diacritics 2')",
 ];
 
-/// `terminal` is the last event of a run that has ended; `logged`: its events are kept.
+/// `terminal` is the last event of a run that has ended; `logged`: its events are kept. `began`
+/// grows from run to run as they begin, and is empty as long as one waits, or if it never began;
+/// `agent_call`: the application posted it.
 const RUNS: &str = "CREATE TABLE IF NOT EXISTS runs (
+    key INTEGER PRIMARY KEY, app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
+    conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    turn_id TEXT NOT NULL, body_hash TEXT NOT NULL, client_id TEXT, state TEXT NOT NULL,
+    created_at INTEGER NOT NULL, ended_at INTEGER, terminal TEXT, logged INTEGER NOT NULL,
+    began INTEGER, agent_call INTEGER NOT NULL DEFAULT 0, UNIQUE (app, user, id))";
+
+/// The same in version 3.
+const RUNS_3: &str = "CREATE TABLE runs (
     key INTEGER PRIMARY KEY, app TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
     conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
     turn_id TEXT NOT NULL, body_hash TEXT NOT NULL, client_id TEXT, state TEXT NOT NULL,
@@ -83,7 +101,7 @@ const UPGRADES: &[&[&str]] = &[
         "ALTER TABLE messages ADD COLUMN usage TEXT",
         "ALTER TABLE messages ADD COLUMN widget TEXT",
         "ALTER TABLE runs RENAME TO runs_before",
-        RUNS,
+        RUNS_3,
         "INSERT INTO runs (app, user, id, conversation, turn_id, body_hash, client_id, state, created_at,
              ended_at, logged)
          SELECT app, user, id, conversation, id, body_hash, client_id, state, created_at,
@@ -92,6 +110,14 @@ const UPGRADES: &[&[&str]] = &[
         "DROP TABLE runs_before",
     ],
     &["ALTER TABLE messages ADD COLUMN files TEXT"],
+    &[
+        "ALTER TABLE conversations ADD COLUMN owner TEXT NOT NULL DEFAULT 'user'",
+        "ALTER TABLE messages ADD COLUMN steered INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE runs ADD COLUMN began INTEGER",
+        "ALTER TABLE runs ADD COLUMN agent_call INTEGER NOT NULL DEFAULT 0",
+        "UPDATE runs SET began = key",
+        "DROP INDEX IF EXISTS runs_of_conversation",
+    ],
 ];
 
 /// Brings the file to this version, all or nothing.

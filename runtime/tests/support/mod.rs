@@ -120,7 +120,15 @@ impl Running {
         assert!(killed.success());
         self.err.read_to_string(&mut self.log).unwrap();
         self.child.wait().unwrap();
-        self.log
+        std::mem::take(&mut self.log)
+    }
+}
+
+/// A test that fails leaves no process behind.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
