@@ -95,7 +95,9 @@ impl Questionnaire {
             "type": "object",
             "properties": object! {
                 "id": text(ID), "question": text(TEXT), "description": text(TEXT),
-                "selectionMode": object! { "enum": vec![Value::from("single"), Value::from("multiple")] },
+                "selectionMode": object! {
+                    "type": "string", "enum": vec![Value::from("single"), Value::from("multiple")],
+                },
                 "options": object! { "type": "array", "maxItems": OPTIONS as u64, "items": option },
                 "allowOther": flag("Whether the person may write an answer; always so without options."),
                 "required": flag("Whether it must be answered; true unless you say so."),

@@ -12,9 +12,10 @@ use mindset_core::error::ErrorCode;
 use mindset_core::event::ToolSource;
 use mindset_core::json::{Object, Value, parse};
 use mindset_core::object;
+use mindset_core::questionnaire::Questionnaire;
 use mindset_core::turn::{
     Agent, Approvals, Conversation, Input, ModelMessage, Refusal, RunState, ServerTool, StoredMessage,
-    StoredRole, ToolOutcome,
+    StoredRole, ToolOutcome, ToolQuestions, ToolReply,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -207,8 +208,8 @@ fn one_resume_answers_everything() {
     refused([both(), vec![unknown]].concat(), seen(), ErrorCode::InvalidRequest, "\"made-up\"");
     let garbled = vec![entry(&asks[0], "resolved", r#"{"approved":"yes"}"#), allow(&asks[1])];
     refused(garbled, seen(), ErrorCode::InvalidRequest, "resume[0]");
-    refused(both(), [seen(), vec![user("u2", "and?")]].concat(), ErrorCode::Busy, "approval");
-    refused(vec![], vec![user("u2", "and?")], ErrorCode::Busy, "approval");
+    refused(both(), [seen(), vec![user("u2", "and?")]].concat(), ErrorCode::Busy, "a person's word");
+    refused(vec![], vec![user("u2", "and?")], ErrorCode::Busy, "a person's word");
     // Of two answers to one question the first counts.
     let n = next(&b, "r2", [vec![deny(&asks[0])], both()].concat(), seen()).unwrap();
     assert_eq!(n.calls.iter().map(|c| c.call_id.as_str()).collect::<Vec<_>>(), ["b"]);
@@ -462,4 +463,70 @@ fn an_obedient_model_gets_nothing_done_without_a_word() {
         assert!(ran.is_empty(), "{ran:?}");
         assert!(b.store.iter().all(|m| m.effect.is_none()), "nothing was changed");
     }
+}
+
+fn form() -> ToolOutcome {
+    let questions = Questionnaire::read(&object(QUESTIONS), "").unwrap();
+    ToolOutcome::Asks(Box::new(ToolQuestions { questions, state: json(r#"{"requestState":"s-1"}"#) }))
+}
+
+/// A run whose tool was allowed, and asks something then.
+fn asking() -> Bench {
+    let mut b = first(Some(PROMISED));
+    b.model(pay(0, "a")).model([end()]);
+    let mut n = next(&b, "r2", vec![allow(&interrupts(&b)[0])], vec![]).unwrap();
+    n.tool("a", form());
+    n
+}
+
+#[test]
+fn a_tool_asks_and_is_called_again_with_the_answer() {
+    let b = asking();
+    assert_eq!(b.done, Some(RunState::Waiting));
+    let asks = interrupts(&b);
+    assert_eq!((asks[0].reason.as_str(), asks[0].tool_call_id.as_deref()), ("input_required", Some("a")));
+    assert_eq!(asked(&asks[0], "toolName").as_str(), Some("pay"));
+    assert_eq!(asked(&asks[0], "questionnaire").str("id"), Some(asks[0].id.as_str()));
+    let conversation = Conversation { messages: b.store.clone(), ..Conversation::default() };
+    assert_eq!(conversation.open_interrupts(), asks, "it is stored");
+    let before = ResumeEntry { interrupt_id: "r1-2".into(), ..allow(&asks[0]) };
+    assert_eq!(next(&b, "r3", vec![before], vec![]).err().unwrap().code, ErrorCode::Conflict, "too late");
+    let answers = r#"{"answers":[{"stepId":"room","selectedOptionIds":["b"]}]}"#;
+    for (status, payload, reply) in [
+        ("resolved", answers, None),
+        ("resolved", r#"{"declined":true}"#, Some(ToolReply::Decline)),
+        ("cancelled", "", Some(ToolReply::Cancel)),
+    ] {
+        let mut n = next(&b, "r3", vec![entry(&asks[0], status, payload)], vec![]).unwrap();
+        let request = n.calls[0].clone();
+        assert_eq!(request.arguments.expose(), &object(r#"{"to":"Ann","key":"KEY-2"}"#));
+        let answer = request.answer.unwrap();
+        assert_eq!(answer.asked.state.str("requestState"), Some("s-1"));
+        match reply {
+            Some(reply) => assert_eq!(answer.reply, reply),
+            None => {
+                assert!(matches!(answer.reply, ToolReply::Answers(answers) if answers[0].selected == ["b"]))
+            }
+        }
+        n.tool("a", done("Paid."));
+        assert_eq!(told(&n, "a"), ("Paid.".into(), false));
+    }
+    // What is written instead passes it over; an answer and a message at once are refused.
+    let n = next(&b, "r3", vec![], vec![user("u2", "Never mind.")]).unwrap();
+    assert!(n.calls.is_empty() && told(&n, "a").0.contains("dismissed"));
+    let both = next(&b, "r3", vec![entry(&asks[0], "cancelled", "")], vec![user("u2", "And?")]);
+    assert_eq!(both.err().unwrap().code, ErrorCode::Busy);
+}
+
+#[test]
+fn a_tool_that_asks_nobody_hears_so_once() {
+    let mut run = input("r1", vec![user("u1", "go")]);
+    mindset(&mut run, object("{}"));
+    let mut b = Bench::with(run, agent(), vec![]).unwrap();
+    b.model(call(0, Some("a"), "bank__look_up", "{}")).model([end()]);
+    b.tool("a", form());
+    assert_eq!(b.calls[1].answer.as_ref().unwrap().reply, ToolReply::Cancel);
+    b.tool("a", form());
+    assert_eq!((b.calls.len(), b.requests.len()), (2, 2));
+    assert!(told(&b, "a").0.contains("nobody can answer"));
 }

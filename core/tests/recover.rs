@@ -157,7 +157,10 @@ impl Run<'_> {
                 Output::Store(messages) => self.journal.extend(messages.into_iter().map(Entry::Store)),
                 Output::Emit(event) => self.journal.push(Entry::Emit(event)),
                 Output::Done(state) => self.done = Some(state),
-                Output::AbortModel | Output::AbortTools | Output::Truncate { .. } => {}
+                Output::AbortModel
+                | Output::AbortTools
+                | Output::StoreCalls { .. }
+                | Output::Truncate { .. } => {}
             }
         }
     }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { createMcpHandler, inputRequired, inputResponse, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
 import { npmProgram, pythonProgram, ROOT } from './paths.mjs';
@@ -76,6 +76,50 @@ export async function modern() {
   return {
     url: `http://127.0.0.1:${server.address().port}/mcp`,
     requests,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => { server.close(resolve); });
+    },
+  };
+}
+
+/**
+ * A server of the revision 2026-07-28 whose tool `reserve` asks the person for a name and seats
+ * before it goes on; `answers` are what it was told.
+ */
+export async function asking() {
+  const answers = [];
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'asking', version: '1.0.0' });
+    const inputSchema = z.object({ room: z.string() });
+    server.registerTool('reserve', { description: 'Reserves a room.', inputSchema }, async ({ room }, context) => {
+      const view = inputResponse(context.mcpReq.inputResponses, 'who');
+      if (view.kind === 'missing') {
+        const requestedSchema = {
+          type: 'object',
+          properties: {
+            name: { type: 'string', title: 'Your name' },
+            seats: { type: 'integer', title: 'Seats' },
+            day: { type: 'string', title: 'Day', enum: ['mo', 'tu'], enumNames: ['Monday', 'Tuesday'] },
+          },
+          required: ['name', 'seats'],
+        };
+        return inputRequired({
+          inputRequests: { who: inputRequired.elicit({ message: `Who reserves ${room}?`, requestedSchema }) },
+          requestState: `state-of-${room}`,
+        });
+      }
+      answers.push({ action: view.action, content: view.content });
+      const text = view.action === 'accept' ? `${room} is reserved for ${view.content.name}.` : `Not reserved: ${view.action}.`;
+      return { content: [{ type: 'text', text }] };
+    });
+    return server;
+  }, { legacy: 'reject' });
+  const server = createServer(toNodeHandler(handler));
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  return {
+    url: `http://127.0.0.1:${server.address().port}/mcp`,
+    answers,
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => { server.close(resolve); });

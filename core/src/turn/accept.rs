@@ -81,11 +81,11 @@ pub(super) fn accept(
     if users.is_empty() {
         let wanted: Vec<_> = missing.iter().chain(&unanswered).copied().collect();
         check_whole(input, &wanted, new.is_empty() && decided.is_empty())?;
-    } else if asking.iter().any(|call| call.ask.as_ref().is_some_and(|ask| ask.is_approval())) {
+    } else if asking.iter().any(waits) || decided.iter().any(Decided::runs) {
         return Err(undecided_yet());
     }
-    let dismissed = |call: &StoredCall| Decided { call: call.clone(), decision: Decision::Dismissed };
-    let unanswered: Vec<_> = unanswered.into_iter().map(dismissed).collect();
+    let passed_over = |call: &StoredCall| Decided { call: call.clone(), decision: Decision::PassedOver };
+    let unanswered: Vec<_> = unanswered.into_iter().map(passed_over).collect();
     decided.extend(unanswered);
     new.extend(lost.into_iter().filter_map(|call| reader.lost(call)));
     new.extend(missing.into_iter().map(|call| reader.given_up(call)));
@@ -94,6 +94,11 @@ pub(super) fn accept(
     }
     new.extend(users);
     Ok(Accepted { truncate, stored, new, decided })
+}
+
+/// Whether the call waits for a person's approval.
+fn waits(call: &&StoredCall) -> bool {
+    call.ask.as_ref().is_some_and(|ask| ask.is_approval())
 }
 
 /// A run without a new message brings something, and answers everything its step has left open:
@@ -132,7 +137,7 @@ fn last_call(stored: &[StoredMessage]) -> Millis {
 fn undecided_yet() -> Refusal {
     ErrorInfo::new(
         ErrorCode::Busy,
-        "A tool of this conversation waits for a person's approval. Allow or deny it first, or cancel the run.",
+        "A tool of this conversation waits for a person's word. Allow, deny or answer it first, or cancel the run.",
     )
 }
 

@@ -5,9 +5,10 @@ use crate::agui::{Interrupt, ResumeEntry};
 use crate::event::ToolSource;
 use crate::json::{Object, Value};
 use crate::object;
+use crate::passthrough::FullArgs;
 use crate::questionnaire::{Questionnaire, StepAnswer};
 
-use super::{ServerTool, StoredCall};
+use super::{ServerTool, StoredCall, ToolQuestions};
 
 /// A question to a person that a call waits for.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Ask {
     pub what: Asked,
     /// The client of the run has promised that somebody can answer.
     pub promised: bool,
+    /// What was asked for the same call before, by id; it is answered.
+    pub earlier: Vec<String>,
 }
 
 /// What a person is asked.
@@ -25,11 +28,22 @@ pub struct Ask {
 pub enum Asked {
     /// Whether the call may run.
     Approval(Approval),
-    /// What the call itself asks.
+    /// What the model asks by the call.
     Questions(Questionnaire),
+    /// What the tool asks while it runs.
+    Tool(Box<ToolAsk>),
 }
 
-/// What a person is shown before a call runs; this and nothing else runs then.
+/// What a tool that runs asks; it is called again as it was, with the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolAsk {
+    /// The call.
+    pub call: Approval,
+    /// The questions, and what the tool needs to go on.
+    pub asked: ToolQuestions,
+}
+
+/// A call as a person is shown it before it runs; this and nothing else runs then.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Approval {
     /// The tool, without its description and schema.
@@ -48,7 +62,12 @@ pub(super) enum Decision {
     Approved,
     Denied,
     Answered(Vec<StepAnswer>),
+    /// They will not answer.
+    Declined,
+    /// They closed the questions.
     Dismissed,
+    /// They wrote something else instead.
+    PassedOver,
 }
 
 impl Ask {
@@ -58,6 +77,14 @@ impl Ask {
         match &self.what {
             Asked::Approval(approval) => o.insert("approval", approval.to_json()),
             Asked::Questions(questions) => o.insert("questionnaire", questions.to_json()),
+            Asked::Tool(tool) => {
+                o.insert("questionnaire", tool.asked.questions.to_json());
+                o.insert("call", tool.call.to_json());
+                o.insert("state", tool.asked.state.clone());
+            }
+        }
+        if !self.earlier.is_empty() {
+            o.insert("earlier", self.earlier.iter().map(Value::from).collect::<Vec<_>>());
         }
         o
     }
@@ -66,22 +93,53 @@ impl Ask {
     pub fn from_json(value: &Value) -> Option<Ask> {
         let what = match value.get("approval") {
             Some(approval) => Asked::Approval(Approval::from_json(approval)?),
-            None => Asked::Questions(Questionnaire::from_json(value.get("questionnaire")?)?),
+            None => {
+                let questions = Questionnaire::from_json(value.get("questionnaire")?)?;
+                match value.get("call") {
+                    None => Asked::Questions(questions),
+                    Some(call) => {
+                        let state = value.get("state").cloned().unwrap_or_default();
+                        let (call, asked) = (Approval::from_json(call)?, ToolQuestions { questions, state });
+                        Asked::Tool(Box::new(ToolAsk { call, asked }))
+                    }
+                }
+            }
         };
         let promised = value.get("promised").and_then(Value::as_bool).unwrap_or(false);
-        Some(Ask { id: value.str("id")?.to_owned(), what, promised })
+        let earlier = value.get("earlier").and_then(Value::as_array).unwrap_or_default();
+        let earlier = earlier.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        Some(Ask { id: value.str("id")?.to_owned(), what, promised, earlier })
     }
 
-    /// Whether the call runs if the person agrees.
+    /// Whether it is asked if the call may run.
     pub(super) fn is_approval(&self) -> bool {
         matches!(self.what, Asked::Approval(_))
+    }
+
+    /// The questions, if it asks any.
+    pub(super) fn questions(&self) -> Option<&Questionnaire> {
+        match &self.what {
+            Asked::Approval(_) => None,
+            Asked::Questions(questions) => Some(questions),
+            Asked::Tool(tool) => Some(&tool.asked.questions),
+        }
+    }
+
+    /// The call that waits, as it was shown; `None`: it is one of the model's questions.
+    pub(super) fn call(&self) -> Option<&Approval> {
+        match &self.what {
+            Asked::Approval(approval) => Some(approval),
+            Asked::Questions(_) => None,
+            Asked::Tool(tool) => Some(&tool.call),
+        }
     }
 
     /// The interrupt of a run that asks this for `call`.
     pub(super) fn interrupt(&self, call: &StoredCall) -> Interrupt {
         let (reason, message, schema, mut mindset) = match &self.what {
             Asked::Approval(approval) => approval.told(),
-            Asked::Questions(questions) => questions_told(questions, &call.name),
+            Asked::Questions(questions) => questions_told(questions, object! { "toolName": &call.name }),
+            Asked::Tool(tool) => questions_told(&tool.asked.questions, tool.call.name()),
         };
         if self.promised {
             mindset.insert("answers", true);
@@ -100,15 +158,17 @@ impl Ask {
     /// What the answer of a client says.
     pub(super) fn decide(&self, entry: &ResumeEntry) -> Result<Decision, String> {
         let payload = |key: &str| entry.payload.as_ref().and_then(|payload| payload.get(key));
-        match (&self.what, entry.status.as_str()) {
-            (Asked::Approval(_), "cancelled") => Ok(Decision::Denied),
-            (Asked::Questions(_), "cancelled") => Ok(Decision::Dismissed),
-            (Asked::Approval(_), "resolved") => match payload("approved").and_then(Value::as_bool) {
+        let flag = |key: &str| payload(key).and_then(Value::as_bool);
+        match (self.questions(), entry.status.as_str()) {
+            (None, "cancelled") => Ok(Decision::Denied),
+            (Some(_), "cancelled") => Ok(Decision::Dismissed),
+            (None, "resolved") => match flag("approved") {
                 Some(true) => Ok(Decision::Approved),
                 Some(false) => Ok(Decision::Denied),
                 None => Err("payload must be { approved: true } or { approved: false }.".to_owned()),
             },
-            (Asked::Questions(questions), "resolved") => {
+            (Some(_), "resolved") if flag("declined") == Some(true) => Ok(Decision::Declined),
+            (Some(questions), "resolved") => {
                 let answers = payload("answers").ok_or("payload must be { answers: [...] }.")?;
                 questions.check(answers).map(Decision::Answered)
             }
@@ -118,6 +178,21 @@ impl Ask {
 }
 
 impl Approval {
+    /// A call of `tool`.
+    pub(super) fn of(tool: ServerTool, named: bool, arguments: &FullArgs) -> Approval {
+        let tool = ServerTool { description: String::new(), parameters: None, ..tool };
+        let supplied = arguments.supplied().map(|(name, _)| name.to_owned()).collect();
+        Approval { tool, named, shown: arguments.masked(), supplied }
+    }
+
+    /// Which tool, for people.
+    fn name(&self) -> Object {
+        let mut mindset = object! { "toolName": &self.tool.name, "source": self.tool.source.as_str() };
+        mindset.insert_some("server", self.tool.server.as_deref());
+        mindset.insert_some("description", self.tool.title.as_deref());
+        mindset
+    }
+
     fn to_json(&self) -> Object {
         let mut o = object! { "source": self.tool.source.as_str(), "toolName": &self.tool.name };
         o.insert_some("server", self.tool.server.as_deref());
@@ -154,9 +229,7 @@ impl Approval {
         } else {
             "This tool may change something, so it needs your approval before it runs."
         };
-        let mut mindset = object! { "toolName": &self.tool.name, "source": self.tool.source.as_str() };
-        mindset.insert_some("server", self.tool.server.as_deref());
-        mindset.insert_some("description", self.tool.title.as_deref());
+        let mut mindset = self.name();
         mindset.insert("reason", why);
         mindset.insert("toolInput", self.shown.clone());
         let schema = object! {
@@ -168,7 +241,7 @@ impl Approval {
     }
 }
 
-fn questions_told(questions: &Questionnaire, tool: &str) -> (&'static str, String, Object, Object) {
+fn questions_told(questions: &Questionnaire, mut mindset: Object) -> (&'static str, String, Object, Object) {
     let first = questions.steps.first().map_or("", |step| step.question.as_str());
     let message = questions.title.as_deref().unwrap_or(first).to_owned();
     let texts = object! { "type": "array", "items": object! { "type": "string" } };
@@ -187,7 +260,7 @@ fn questions_told(questions: &Questionnaire, tool: &str) -> (&'static str, Strin
         "properties": object! { "answers": object! { "type": "array", "items": answer } },
         "required": vec![Value::from("answers")],
     };
-    let mindset = object! { "toolName": tool, "questionnaire": questions.to_json() };
+    mindset.insert("questionnaire", questions.to_json());
     ("input_required", message, schema, mindset)
 }
 
@@ -210,9 +283,16 @@ mod tests {
         Ask::from_json(&parse(text).unwrap()).unwrap()
     }
 
+    fn of_tool() -> Ask {
+        let text = r#"{"id":"i3","questionnaire":{"id":"i3","steps":[{"id":"a","question":"Why?"}]},
+            "call":{"source":"mcp","toolName":"pay","server":"bank","toolInput":{},"supplied":[]},
+            "state":{"requestState":"x"},"earlier":["i1"]}"#;
+        Ask::from_json(&parse(text).unwrap()).unwrap()
+    }
+
     #[test]
     fn what_is_stored_is_read_back() {
-        for ask in [approval(), questions()] {
+        for ask in [approval(), questions(), of_tool()] {
             let text = ask.to_json().text();
             assert_eq!(Ask::from_json(&parse(&text).unwrap()), Some(ask));
         }
@@ -235,6 +315,7 @@ mod tests {
         assert_eq!(decide(&approval, "resolved", r#"{"approved":false}"#), Ok(Decision::Denied));
         assert_eq!(decide(&approval, "cancelled", r#"{"approved":true}"#), Ok(Decision::Denied));
         assert_eq!(decide(&questions, "cancelled", ""), Ok(Decision::Dismissed));
+        assert_eq!(decide(&of_tool(), "resolved", r#"{"declined":true}"#), Ok(Decision::Declined));
         let answers = r#"{"answers":[{"stepId":"a","otherText":"So."}]}"#;
         assert!(matches!(decide(&questions, "resolved", answers), Ok(Decision::Answered(_))));
         for (ask, status, payload) in [

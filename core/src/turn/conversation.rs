@@ -228,4 +228,10 @@ impl StoredCall {
     pub(super) fn asks(&self, interrupt_id: &str) -> bool {
         self.ask.as_ref().is_some_and(|ask| ask.id == interrupt_id)
     }
+
+    /// Whether it is, or was before.
+    pub(super) fn has_asked(&self, interrupt_id: &str) -> bool {
+        self.asks(interrupt_id)
+            || self.ask.as_ref().is_some_and(|ask| ask.earlier.iter().any(|id| id == interrupt_id))
+    }
 }

@@ -34,14 +34,14 @@ mod tool;
 mod toolset;
 
 pub use approvals::{Approvals, fits};
-pub use ask::{Approval, Ask, Asked};
+pub use ask::{Approval, Ask, Asked, ToolAsk};
 pub use bounds::{Bounds, Spend};
 pub use conversation::{Conversation, Effect, StoredCall, StoredMessage, StoredRole};
 pub use files::{FileLinks, MAX_FILES, StoredFile};
 pub use model::{ModelCall, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelTool, ModelUsage};
 pub use recover::{Recovery, recover};
 pub use steer::{Steer, Steers};
-pub use tool::{ServerTool, Source, ToolOutcome, ToolRequest};
+pub use tool::{ServerTool, Source, ToolAnswer, ToolOutcome, ToolQuestions, ToolReply, ToolRequest};
 
 use crate::agui::{Event, RunAgentInput};
 use crate::passthrough::Passthrough;
@@ -133,6 +133,13 @@ pub enum Output {
     /// Append messages to the stored conversation. Comes before the event that
     /// tells the reader.
     Store(Vec<StoredMessage>),
+    /// The calls of a stored message wait for something else than before.
+    StoreCalls {
+        /// The message.
+        message_id: String,
+        /// All its calls.
+        calls: Vec<StoredCall>,
+    },
     /// Append an event to the run's log.
     Emit(Event),
     /// The run is over, and how. The last output.

@@ -28,6 +28,9 @@ pub(super) const SILENT_FAILURE: &str = "The tool failed and did not say why.";
 /// What the model is told of a call whose result died with the runtime.
 pub(super) const INTERRUPTED: &str = "The server was interrupted before the result came.";
 
+/// What the model is told of a call that goes on asking where nobody can answer.
+const NOBODY: &str = "The tool asks for more input, and nobody can answer it.";
+
 /// What the model must know when nobody knows whether a tool has acted.
 const MAY_HAVE_ACTED: &str = "It is not known whether the tool acted. Do not repeat the call by yourself.";
 
@@ -63,6 +66,7 @@ impl Told {
                 duration,
             ),
             ToolOutcome::Unknown(text) => Told::unknown(&text, !tool.read_only, duration),
+            ToolOutcome::Asks(_) => Told::unknown(NOBODY, !tool.read_only, duration),
         }
     }
 

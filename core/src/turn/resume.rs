@@ -15,7 +15,8 @@ use super::running::Run;
 use super::step::Step;
 use super::toolset::Owner;
 use super::{
-    Approval, Asked, Refusal, ServerTool, StoredCall, StoredMessage, StoredRole, files, questions, results,
+    Approval, Asked, Refusal, ServerTool, StoredCall, StoredMessage, StoredRole, ToolAnswer, ToolReply,
+    files, questions, results,
 };
 
 /// What the model is told of a call that a person did not allow.
@@ -42,6 +43,28 @@ pub(super) struct Decided {
     pub(super) decision: Decision,
 }
 
+impl Decided {
+    /// Whether the call runs now: it was allowed, or it asked something and is answered.
+    pub(super) fn runs(&self) -> bool {
+        match self.call.ask.as_ref().map(|ask| &ask.what) {
+            Some(Asked::Approval(_)) => self.decision == Decision::Approved,
+            Some(Asked::Tool(_)) => self.decision != Decision::PassedOver,
+            _ => false,
+        }
+    }
+
+    /// What its tool is told, if it has asked.
+    fn answer(&self) -> Option<ToolAnswer> {
+        let Some(Asked::Tool(tool)) = self.call.ask.as_ref().map(|ask| &ask.what) else { return None };
+        let reply = match &self.decision {
+            Decision::Answered(answers) => ToolReply::Answers(answers.clone()),
+            Decision::Declined => ToolReply::Decline,
+            _ => ToolReply::Cancel,
+        };
+        Some(ToolAnswer { asked: tool.asked.clone(), reply })
+    }
+}
+
 /// The answers of a run to the questions `open`.
 ///
 /// # Errors
@@ -55,7 +78,7 @@ pub(super) fn decisions(
     for (at, entry) in resume.iter().enumerate() {
         let asked = |call: &&&StoredCall| call.asks(&entry.interrupt_id);
         let Some(call) = open.iter().find(asked) else {
-            let before = stored.iter().flat_map(|m| &m.calls).any(|call| call.asks(&entry.interrupt_id));
+            let before = stored.iter().flat_map(|m| &m.calls).any(|call| call.has_asked(&entry.interrupt_id));
             if before {
                 continue;
             }
@@ -89,20 +112,23 @@ pub(super) fn settled(
         message.status = (!ok).then_some(MessageStatus::Error);
         message
     };
-    match (&decided.decision, &ask.what) {
-        (Decision::Denied, _) => vec![result(DECLINED.to_owned(), false)],
-        (Decision::Answered(answers), Asked::Questions(questions)) => {
-            let mut messages = vec![result(questions.told(answers).text(), true)];
-            let given = object! { "questionnaire": questions.to_json(), "answers": questions.given(answers) };
-            let summary = questions.summary(answers);
-            let mut kept = StoredMessage::new(ids.next_id(), run_id, StoredRole::Assistant, &summary, now);
-            kept.widget = Some(Widget::new(ANSWERS, Value::Object(given), summary));
-            messages.push(kept);
-            messages
+    let mut messages = match &decided.decision {
+        _ if decided.runs() => Vec::new(),
+        Decision::Denied => vec![result(DECLINED.to_owned(), false)],
+        Decision::Answered(answers) => {
+            let told = ask.questions().map(|questions| questions.told(answers).text());
+            vec![result(told.unwrap_or_default(), true)]
         }
-        (Decision::Approved, Asked::Approval(_)) => Vec::new(),
         _ => vec![result(DISMISSED.to_owned(), false)],
+    };
+    if let (Decision::Answered(answers), Some(questions)) = (&decided.decision, ask.questions()) {
+        let given = object! { "questionnaire": questions.to_json(), "answers": questions.given(answers) };
+        let summary = questions.summary(answers);
+        let mut kept = StoredMessage::new(ids.next_id(), run_id, StoredRole::Assistant, &summary, now);
+        kept.widget = Some(Widget::new(ANSWERS, Value::Object(given), summary));
+        messages.push(kept);
     }
+    messages
 }
 
 /// Whether what the model is told of a call says that a person did not want it.
@@ -123,24 +149,21 @@ impl Run {
         }
         let shown: Vec<_> = own.iter().filter_map(results::widget).collect();
         self.emit_all(shown, now);
-        let approved: Vec<StoredCall> = decided
-            .into_iter()
-            .filter(|decided| decided.decision == Decision::Approved)
-            .map(|decided| decided.call)
-            .collect();
-        if approved.is_empty() {
+        let runs: Vec<Decided> = decided.into_iter().filter(Decided::runs).collect();
+        if runs.is_empty() {
             return self.next_step(now);
         }
         self.offer();
         let mut step = Step::default();
-        for call in approved {
-            match self.approved(&call) {
-                Ok((tool, arguments)) => step.run(&call.id, tool, arguments),
+        for decided in runs {
+            let call = &decided.call;
+            match self.as_shown(call) {
+                Ok((tool, arguments)) => step.run(&call.id, tool, arguments, decided.answer()),
                 Err(why) => {
                     let told = Told::refused(why);
                     let message = told.message(self.ids.next_id(), &self.run_id, &call.id, now);
                     self.store([message.clone()]);
-                    self.tell_settled(&call, &message, now);
+                    self.tell_settled(call, &message, now);
                 }
             }
         }
@@ -152,20 +175,18 @@ impl Run {
         self.emit(body, mindset, now);
     }
 
-    /// The tool and the arguments of a call that a person has allowed: those that were shown,
-    /// or it is not run.
-    fn approved(&self, call: &StoredCall) -> Result<(ServerTool, FullArgs), String> {
-        let Some(Asked::Approval(approval)) = call.ask.as_ref().map(|ask| &ask.what) else {
-            return Err(GONE.to_owned());
-        };
-        let Approval { tool, .. } = approval;
+    /// The tool and the arguments of a call that a person has decided about: those that were
+    /// shown, or it is not run.
+    fn as_shown(&self, call: &StoredCall) -> Result<(ServerTool, FullArgs), String> {
+        let shown = call.ask.as_ref().and_then(|ask| ask.call()).ok_or(GONE)?;
+        let Approval { tool, .. } = shown;
         let (name, tool) = self.tools.of(tool.key_name()).ok_or(GONE)?;
         let seen = self.offered.iter().find(|offered| offered.name == name).ok_or(GONE)?;
         let checked = CheckedArgs::read(&call.arguments, &seen.parameters, &*self.patterns)?;
         let files = files::for_tool(tool, &self.messages, &*self.files);
         let full = self.tools.inject(checked, tool, &self.passthrough, files.as_ref())?;
         let supplied: Vec<&str> = full.supplied().map(|(name, _)| name).collect();
-        if full.masked() != approval.shown || supplied != approval.supplied {
+        if full.masked() != shown.shown || supplied != shown.supplied {
             return Err(CHANGED.to_owned());
         }
         Ok((tool.clone(), full))
@@ -180,11 +201,9 @@ pub(super) fn told(call: &StoredCall, message: &StoredMessage) -> (crate::agui::
         duration: 0,
         unknown: message.effect.as_ref().is_some_and(|effect| effect.unknown),
     };
-    match call.ask.as_ref().map(|ask| &ask.what) {
-        Some(Asked::Approval(approval)) => {
-            told.event(message, &approval.tool.name, &Owner::Server(&approval.tool))
-        }
-        _ => told.event(message, &call.name, &Owner::Server(&questions::tool())),
+    match call.ask.as_ref().and_then(|ask| ask.call()) {
+        Some(shown) => told.event(message, &shown.tool.name, &Owner::Server(&shown.tool)),
+        None => told.event(message, &call.name, &Owner::Server(&questions::tool())),
     }
 }
 

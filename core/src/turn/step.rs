@@ -16,7 +16,7 @@ use super::running::{Reach, Run, State};
 use super::toolset::Owner;
 use super::{
     Approval, Ask, Asked, ModelUsage, Output, RunState, ServerTool, StoredCall, StoredMessage, StoredRole,
-    ToolOutcome, ToolRequest, arguments, citations, questions,
+    ToolAnswer, ToolAsk, ToolOutcome, ToolQuestions, ToolReply, ToolRequest, arguments, citations, questions,
 };
 
 /// Bytes of everything that people are shown for one step: one event tells it.
@@ -45,6 +45,22 @@ pub(super) struct Step {
 struct Running {
     call_id: String,
     tool: ServerTool,
+    arguments: FullArgs,
+    /// It was told that nobody answers.
+    unanswered: bool,
+}
+
+impl Running {
+    fn request(&self, answer: Option<ToolAnswer>) -> ToolRequest {
+        ToolRequest {
+            call_id: self.call_id.clone(),
+            source: self.tool.source,
+            server: self.tool.server.clone(),
+            name: self.tool.name.clone(),
+            arguments: self.arguments.clone(),
+            answer,
+        }
+    }
 }
 
 /// What becomes of a call.
@@ -57,15 +73,16 @@ enum Fate {
 
 impl Step {
     /// Has `tool` run for the call.
-    pub(super) fn run(&mut self, call_id: &str, tool: ServerTool, arguments: FullArgs) {
-        self.requests.push(ToolRequest {
-            call_id: call_id.to_owned(),
-            source: tool.source,
-            server: tool.server.clone(),
-            name: tool.name.clone(),
-            arguments,
-        });
-        self.running.push(Running { call_id: call_id.to_owned(), tool });
+    pub(super) fn run(
+        &mut self,
+        call_id: &str,
+        tool: ServerTool,
+        arguments: FullArgs,
+        answer: Option<ToolAnswer>,
+    ) {
+        let running = Running { call_id: call_id.to_owned(), tool, arguments, unanswered: false };
+        self.requests.push(running.request(answer));
+        self.running.push(running);
     }
 }
 
@@ -97,7 +114,7 @@ impl Run {
                 Fate::Refused(why) => self.refuse(&call, why, now),
                 Fate::Client => step.pending.push((call.id, call.name)),
                 Fate::Asks(_) => step.asking.push(call),
-                Fate::Run(tool, arguments) => step.run(&call.id, tool, arguments),
+                Fate::Run(tool, arguments) => step.run(&call.id, tool, arguments, None),
             }
         }
         self.run_step(step, now);
@@ -196,14 +213,13 @@ impl Run {
         if self.reach == Reach::Nobody {
             return Fate::Refused(NOBODY.to_owned());
         }
-        let tool = ServerTool { description: String::new(), parameters: None, ..tool };
-        let supplied = arguments.supplied().map(|(name, _)| name.to_owned()).collect();
         let id = self.ids.next_id();
-        self.asks(id, Asked::Approval(Approval { tool, named, shown: arguments.masked(), supplied }))
+        self.asks(id, Asked::Approval(Approval::of(tool, named, arguments)))
     }
 
     fn asks(&self, id: String, what: Asked) -> Fate {
-        Fate::Asks(Box::new(Ask { id, what, promised: self.reach == Reach::Promised }))
+        let (promised, earlier) = (self.reach == Reach::Promised, Vec::new());
+        Fate::Asks(Box::new(Ask { id, what, promised, earlier }))
     }
 
     fn refuse(&mut self, call: &StoredCall, why: String, now: Millis) {
@@ -227,7 +243,21 @@ impl Run {
             self.state = State::Tools(step);
             return;
         };
-        let running = step.running.remove(at);
+        let mut running = step.running.remove(at);
+        let outcome = match outcome {
+            ToolOutcome::Asks(asked) if self.reach != Reach::Nobody => {
+                step.asking.extend(self.ask_for(&running, *asked));
+                return self.go_on(step, now);
+            }
+            ToolOutcome::Asks(asked) if !running.unanswered => {
+                running.unanswered = true;
+                let answer = ToolAnswer { asked: *asked, reply: ToolReply::Cancel };
+                self.output(Output::CallTool(running.request(Some(answer))));
+                step.running.push(running);
+                return self.go_on(step, now);
+            }
+            outcome => outcome,
+        };
         let (outcome, cited, shown) = match outcome {
             ToolOutcome::Done { content, sources, widgets } => {
                 let (content, cited) = citations::number(&self.messages, content, &sources);
@@ -243,8 +273,33 @@ impl Run {
         self.go_on(step, now);
     }
 
+    /// The call waits for the person from now on; what it asks is stored with it.
+    fn ask_for(&mut self, running: &Running, mut asked: ToolQuestions) -> Option<StoredCall> {
+        let id = self.ids.next_id();
+        asked.questions.id.clone_from(&id);
+        let call = Approval::of(running.tool.clone(), false, &running.arguments);
+        let mut ask = Ask {
+            id,
+            what: Asked::Tool(Box::new(ToolAsk { call, asked })),
+            promised: self.reach == Reach::Promised,
+            earlier: Vec::new(),
+        };
+        let of_call = |m: &&mut StoredMessage| m.calls.iter().any(|call| call.id == running.call_id);
+        let message = self.messages.iter_mut().rfind(of_call)?;
+        let call = message.calls.iter_mut().find(|call| call.id == running.call_id)?;
+        if let Some(before) = call.ask.take() {
+            ask.earlier = before.earlier;
+            ask.earlier.push(before.id);
+        }
+        call.ask = Some(Box::new(ask));
+        let call = call.clone();
+        let (message_id, calls) = (message.id.clone(), message.calls.clone());
+        self.output(Output::StoreCalls { message_id, calls });
+        Some(call)
+    }
+
     fn end_call(&mut self, running: &Running, told: &Told, cited: Vec<Citation>, now: Millis) {
-        let Running { call_id, tool } = running;
+        let Running { call_id, tool, .. } = running;
         let mut message = told.message(self.ids.next_id(), &self.run_id, call_id, now);
         message.citations = cited;
         message.effect = told.effect(tool);

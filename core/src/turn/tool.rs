@@ -3,6 +3,7 @@
 use crate::event::{Citation, ToolSource, Widget};
 use crate::json::{Object, Value};
 use crate::passthrough::{FullArgs, ToolName};
+use crate::questionnaire::{Questionnaire, StepAnswer};
 
 /// A tool the runtime can run for the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +49,37 @@ pub struct ToolRequest {
     pub name: String,
     /// Its arguments, complete: for the tool and nobody else.
     pub arguments: FullArgs,
+    /// What the person has answered, if the call asked something the last time.
+    pub answer: Option<ToolAnswer>,
+}
+
+/// What a call asks before it goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolQuestions {
+    /// The questions; their id is given by the turn.
+    pub questions: Questionnaire,
+    /// What the call needs to go on with the answers, by its own rules. It is stored.
+    pub state: Value,
+}
+
+/// The answer to [`ToolQuestions`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolAnswer {
+    /// What was asked.
+    pub asked: ToolQuestions,
+    /// What the person has said.
+    pub reply: ToolReply,
+}
+
+/// What a person says to the questions of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolReply {
+    /// The answers, one for each step.
+    Answers(Vec<StepAnswer>),
+    /// They will not answer.
+    Decline,
+    /// They closed the questions, or there is nobody.
+    Cancel,
 }
 
 /// What came of a call.
@@ -67,6 +99,8 @@ pub enum ToolOutcome {
     Failed(String),
     /// The connection broke: it may or may not have acted. Never repeated.
     Unknown(String),
+    /// It asks the person something, and is to be called again with the answer.
+    Asks(Box<ToolQuestions>),
 }
 
 /// Something that was found and can be cited.

@@ -63,6 +63,7 @@ pub(crate) fn tool_entry(
         }
         ToolOutcome::Failed(text) => ("failed", text.len()),
         ToolOutcome::Unknown(text) => ("unknown", text.len()),
+        ToolOutcome::Asks(_) => ("asks", 0),
     };
     let mut entry = object! {
         "kind": "tool", "at": iso_8601(clock::now()), "runId": run_id, "toolCallId": &request.call_id,

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use mindset_core::json::{self, Object, Value};
 use reqwest::header::HeaderMap;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest, ErrorCode,
-    Implementation, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest,
+    ElicitationCapability, ErrorCode, Implementation, ListToolsRequest, PaginatedRequestParams,
+    ProtocolVersion, ServerResult,
 };
 use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, ServiceError};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -17,6 +18,7 @@ use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfi
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
 
 use super::fault::{HttpFault, RequestFault};
+use super::form::Retry;
 use super::headers::Mask;
 use super::http::Http;
 use super::tools::{Offered, offered};
@@ -142,6 +144,7 @@ impl Connection {
         &self,
         name: &str,
         arguments: &Object,
+        retry: Option<&Retry>,
         limit: Duration,
     ) -> Result<Value, RequestFault> {
         if !self.is_open() {
@@ -154,6 +157,13 @@ impl Connection {
         let mut meta = rmcp::model::RequestMetaObject::default();
         meta.insert(BESIDE.to_owned(), serde_json::Value::String(text));
         params.meta = Some(meta);
+        if let Some(retry) = retry {
+            let response = |(key, value): &(String, Value)| {
+                (key.clone(), serde_json::from_str(&value.text()).unwrap_or_default())
+            };
+            params.input_responses = Some(retry.responses.iter().map(response).collect());
+            params.request_state.clone_from(&retry.state);
+        }
         let answer = self.service.peer().call_tool_once(params);
         let Ok(answer) = tokio::time::timeout(limit, answer).await else {
             return Err(RequestFault::Unknown("the server did not answer in time".into()));
@@ -223,8 +233,8 @@ fn not_opened(error: &ClientInitializeError) -> RequestFault {
     RequestFault::NotRun(reason)
 }
 
-/// What the server may ask of us: nothing. Questions to people are declined and
-/// everything else refused, by what rmcp does unless told otherwise.
+/// What the server may ask of us while it works: nothing. Questions to people come back as the
+/// result of a call, and everything else is refused, by what rmcp does unless told otherwise.
 struct Handler {
     changed: Arc<AtomicBool>,
 }
@@ -232,7 +242,9 @@ struct Handler {
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let own = Implementation::new("mindset-runtime", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), own)
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = Some(ElicitationCapability::default());
+        ClientConfig::new(capabilities, own)
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {

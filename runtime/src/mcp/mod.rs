@@ -9,6 +9,7 @@
 mod address;
 mod connection;
 mod fault;
+mod form;
 mod headers;
 mod http;
 mod outcome;
@@ -28,7 +29,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use mindset_core::event::Widget;
 use mindset_core::json::{self, Value};
-use mindset_core::turn::{ToolOutcome, ToolRequest};
+use mindset_core::questionnaire::Questionnaire;
+use mindset_core::turn::{ToolOutcome, ToolQuestions, ToolRequest};
 use reqwest::header::{HeaderName, HeaderValue};
 
 use self::fault::RequestFault;
@@ -157,7 +159,11 @@ impl Servers {
         {
             return not_run("the tool is not offered");
         }
-        let outcome = match slot.call(&request.name, request.arguments.expose()).await {
+        let retry = match request.answer.as_ref().map(form::retry).transpose() {
+            Ok(retry) => retry,
+            Err(again) => return ToolOutcome::Asks(again),
+        };
+        let outcome = match slot.call(&request.name, request.arguments.expose(), retry.as_ref()).await {
             Ok(result) => outcome::outcome(&result),
             Err(fault) => failed(fault),
         };
@@ -277,5 +283,15 @@ fn masked(outcome: ToolOutcome, mask: &Mask) -> ToolOutcome {
         }
         ToolOutcome::Failed(text) => ToolOutcome::Failed(mask.apply(text)),
         ToolOutcome::Unknown(text) => ToolOutcome::Unknown(mask.apply(text)),
+        // What goes back to the server stays as it is.
+        ToolOutcome::Asks(asked) => {
+            let shown = mask.apply(asked.questions.to_json().text());
+            let questions = json::parse(&shown).ok().and_then(|shown| Questionnaire::from_json(&shown));
+            let state = asked.state;
+            match questions {
+                Some(questions) => ToolOutcome::Asks(Box::new(ToolQuestions { questions, state })),
+                None => ToolOutcome::Failed("The tool asks what cannot be shown.".to_owned()),
+            }
+        }
     }
 }

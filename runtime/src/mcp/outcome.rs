@@ -3,6 +3,7 @@
 use mindset_core::json::Value;
 use mindset_core::turn::ToolOutcome;
 
+use super::form;
 use super::widget::{told, widget};
 use super::wire::bounded;
 
@@ -19,7 +20,12 @@ pub(super) fn outcome(result: &Value) -> ToolOutcome {
         return ToolOutcome::Done { content, sources: Vec::new(), widgets: Vec::new() };
     };
     match members.str("resultType") {
-        Some("input_required") => return ToolOutcome::Failed(question(result)),
+        Some("input_required") => {
+            return match form::questions(result) {
+                Some(questions) => ToolOutcome::Asks(Box::new(questions)),
+                None => ToolOutcome::Failed(question(result)),
+            };
+        }
         Some("task") => return background(),
         _ => {}
     }

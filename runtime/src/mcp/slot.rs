@@ -9,6 +9,7 @@ use reqwest::header::HeaderMap;
 
 use super::connection::Connection;
 use super::fault::RequestFault;
+use super::form::Retry;
 use super::headers::Mask;
 use super::tools::Offered;
 use crate::config::McpServer;
@@ -72,12 +73,17 @@ impl Slot {
 
     /// Calls a tool: once, and once more only if the server has said that the first
     /// call did not run.
-    pub(super) async fn call(&self, name: &str, arguments: &Object) -> Result<Value, RequestFault> {
+    pub(super) async fn call(
+        &self,
+        name: &str,
+        arguments: &Object,
+        retry: Option<&Retry>,
+    ) -> Result<Value, RequestFault> {
         let connection = self.connection(None).await?;
-        let mut result = connection.call(name, arguments, self.server.timeout).await;
+        let mut result = connection.call(name, arguments, retry, self.server.timeout).await;
         if result == Err(RequestFault::Gone) {
             let renewed = self.connection(Some(&connection)).await?;
-            result = renewed.call(name, arguments, self.server.timeout).await;
+            result = renewed.call(name, arguments, retry, self.server.timeout).await;
         }
         self.touch();
         result

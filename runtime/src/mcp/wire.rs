@@ -49,6 +49,9 @@ impl Expect {
 /// A message as it is sent: a call with its arguments as they were written.
 pub(super) fn outgoing(message: &ClientJsonRpcMessage) -> Option<String> {
     let text = serde_json::to_string(message).ok()?;
+    if is_handshake(message) {
+        return without_questions(text);
+    }
     if Expect::of(message) != Expect::Call {
         return Some(text);
     }
@@ -60,6 +63,23 @@ pub(super) fn outgoing(message: &ClientJsonRpcMessage) -> Option<String> {
     params.insert("arguments", json::parse(&arguments).ok()?);
     if is_empty {
         params.remove("_meta");
+    }
+    Some(value.text())
+}
+
+/// Whether it is the handshake of the revision with sessions.
+fn is_handshake(message: &ClientJsonRpcMessage) -> bool {
+    matches!(message, ClientJsonRpcMessage::Request(request)
+        if matches!(request.request, ClientRequest::InitializeRequest(_)))
+}
+
+/// That revision asks people over a connection that waits, which is not done here: servers are
+/// not told that people can be asked.
+fn without_questions(text: String) -> Option<String> {
+    let mut value = json::parse(&text).ok()?;
+    let capabilities = value.get_mut("params").and_then(|params| params.get_mut("capabilities"));
+    if let Some(Value::Object(capabilities)) = capabilities {
+        capabilities.remove("elicitation");
     }
     Some(value.text())
 }

@@ -128,6 +128,7 @@ impl ToolWatch {
             ToolOutcome::Done { .. } => "done",
             ToolOutcome::Failed(_) => "failed",
             ToolOutcome::Unknown(_) => "unknown",
+            ToolOutcome::Asks(_) => "asks",
         };
     }
 }
@@ -136,7 +137,7 @@ impl Drop for ToolWatch {
     fn drop(&mut self) {
         metrics::TOOL_SECONDS.observe(&[self.outcome], self.begun.elapsed());
         if let Some(mut span) = self.span.take() {
-            span.error = (self.outcome != "done").then_some(self.outcome);
+            span.error = (!matches!(self.outcome, "done" | "asks")).then_some(self.outcome);
             span.end();
         }
     }
@@ -219,7 +220,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         metrics::MODEL_SECONDS.observe(&[&self.model, self.outcome], self.begun.elapsed());
         if let Some(mut span) = self.span.take() {
-            span.error = (self.outcome != "done").then_some(self.outcome);
+            span.error = (!matches!(self.outcome, "done" | "asks")).then_some(self.outcome);
             span.end();
         }
     }

@@ -178,11 +178,15 @@ impl Task {
                     self.last = Some(script::text(&event));
                 }
                 Output::Done(state) => return Ok(Some(state)),
-                Output::Truncate { .. } | Output::Store(_) | Output::Emit(_) if self.broken => {}
+                Output::Truncate { .. } | Output::Store(_) | Output::StoreCalls { .. } | Output::Emit(_)
+                    if self.broken => {}
                 Output::Truncate { from } => self.script.add(Entry::Truncate(from)),
                 Output::Store(messages) => {
                     tracing::trace!(run = self.start.run_id, messages = messages.len(), "messages stored");
                     self.script.add(Entry::Messages(messages));
+                }
+                Output::StoreCalls { message_id, calls } => {
+                    self.script.add(Entry::Calls { message_id, calls });
                 }
                 Output::Emit(event) => self.emit(&event),
             }
@@ -345,6 +349,7 @@ fn record(
         ToolOutcome::Done { .. } => "done",
         ToolOutcome::Failed(_) => "failed",
         ToolOutcome::Unknown(_) => "unknown",
+        ToolOutcome::Asks(_) => "asks",
     };
     let server = request.server.as_deref().unwrap_or("");
     tracing::debug!(run = run_id, server, tool = request.name, ended, duration, "tool called");

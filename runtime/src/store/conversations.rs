@@ -2,7 +2,7 @@
 
 use mindset_core::Millis;
 use mindset_core::event::MessageStatus;
-use mindset_core::turn::{StoredMessage, StoredRole};
+use mindset_core::turn::{StoredCall, StoredMessage, StoredRole};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, Sqlite, Transaction};
 
@@ -143,7 +143,7 @@ pub(super) async fn append(
         .bind(message.role.as_str())
         .bind(&message.content)
         .bind(message.silent)
-        .bind(rows::calls(message))
+        .bind(rows::calls(&message.calls))
         .bind(&message.call_id)
         .bind(message.status.map(MessageStatus::as_str))
         .bind(message.provider_state.as_ref().map(ToString::to_string))
@@ -163,6 +163,22 @@ pub(super) async fn append(
         .bind(signed(clock::now()))
         .bind(title.filter(|t| !t.is_empty()))
         .bind(conversation)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Gives a message other calls.
+pub(super) async fn set_calls(
+    tx: &mut Transaction<'_, Sqlite>,
+    conversation: i64,
+    message_id: &str,
+    calls: &[StoredCall],
+) -> StoreResult<()> {
+    sqlx::query("UPDATE messages SET calls = ? WHERE conversation = ? AND id = ?")
+        .bind(rows::calls(calls))
+        .bind(conversation)
+        .bind(message_id)
         .execute(&mut **tx)
         .await?;
     Ok(())

@@ -39,6 +39,9 @@ pub(super) async fn apply(pool: &SqlitePool, parts: impl Iterator<Item = &Part>)
                 Entry::Messages(messages) => {
                     conversations::append(&mut tx, part.conversation, messages).await?;
                 }
+                Entry::Calls { message_id, calls } => {
+                    conversations::set_calls(&mut tx, part.conversation, message_id, calls).await?;
+                }
                 Entry::Event(event) => {
                     rows.push((part.run, seq, event));
                     seq += 1;

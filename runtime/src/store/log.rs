@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mindset_core::Millis;
-use mindset_core::turn::{RunState, StoredMessage};
+use mindset_core::turn::{RunState, StoredCall, StoredMessage};
 use sqlx::sqlite::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
 
@@ -60,6 +60,13 @@ pub(crate) enum Entry {
     Truncate(String),
     /// Messages were said.
     Messages(Vec<StoredMessage>),
+    /// The calls of a message wait for something else than before.
+    Calls {
+        /// The message.
+        message_id: String,
+        /// All its calls.
+        calls: Vec<StoredCall>,
+    },
     /// Readers are told, by an event as JSON text.
     Event(Arc<str>),
     /// It ended.

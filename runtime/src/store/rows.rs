@@ -46,14 +46,14 @@ pub(super) fn message(row: &SqliteRow) -> StoreResult<StoredMessage> {
     })
 }
 
-pub(super) fn calls(message: &StoredMessage) -> Option<String> {
+pub(super) fn calls(calls: &[StoredCall]) -> Option<String> {
     let call = |c: &StoredCall| {
         let mut call =
             object! { "id": c.id.as_str(), "name": c.name.as_str(), "arguments": c.arguments.as_str() };
         call.insert_some("ask", c.ask.as_ref().map(|ask| ask.to_json()));
         call
     };
-    let calls: Vec<_> = message.calls.iter().map(call).collect();
+    let calls: Vec<_> = calls.iter().map(call).collect();
     (!calls.is_empty()).then(|| Value::from(calls).to_string())
 }
 

@@ -56,6 +56,7 @@ fn request(tool: &str, arguments: &str) -> ToolRequest {
         server: Some("s".into()),
         name: tool.into(),
         arguments: arguments.inject(&Object::new(), |_| None).unwrap(),
+        answer: None,
     }
 }
 
