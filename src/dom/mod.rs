@@ -60,7 +60,7 @@ extern "C" {
     #[wasm_bindgen(method, js_name = setTool)]
     fn set_tool(this: &Panel, id: &str, state: &str, label: &str);
     #[wasm_bindgen(method, js_name = addQuestion)]
-    fn add_question(this: &Panel, id: &str, text: &str, details: &JsValue);
+    fn add_question(this: &Panel, id: &str, text: &str, details: &JsValue, tool: Option<&str>);
     #[wasm_bindgen(method, js_name = removeQuestion)]
     fn remove_question(this: &Panel, id: &str);
     #[wasm_bindgen(method, js_name = setSources)]
@@ -281,8 +281,8 @@ impl Drawn {
             Patch::AddTool { id, state, label } | Patch::SetTool { id, state, label } => {
                 panel.set_tool(&id, call(state), &label);
             }
-            Patch::AddQuestion { id, text, details } => {
-                panel.add_question(&id, &text, &tools::pairs(&details));
+            Patch::AddQuestion { id, tool, text, details } => {
+                panel.add_question(&id, &text, &tools::pairs(&details), tool.as_deref());
             }
             Patch::RemoveQuestion { id } => panel.remove_question(&id),
             Patch::SetWidget { id, widget } => {

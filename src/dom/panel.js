@@ -238,9 +238,10 @@ export class Panel {
     this.#showTyping();
   }
 
-  addQuestion(id, question, details) {
+  /** Asks with these words, or whether a tool may be used, and these words say why. */
+  addQuestion(id, words, details, tool) {
     this.#empty.hidden = true;
-    this.#cards.addQuestion(id, question, details);
+    this.#cards.addQuestion(id, tool ? `${this.#text('mayUse', { tool })} ${words}`.trim() : words, details);
     this.#follow.note(1);
   }
 

@@ -140,6 +140,7 @@ export const ENGLISH = {
   details: 'Details',
   deny: 'Deny',
   allowOnce: 'Allow',
+  mayUse: 'May the agent use \u201c{tool}\u201d?',
   retry: 'Retry',
   reconnect: 'Reconnect',
   continue: 'Continue',

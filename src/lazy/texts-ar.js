@@ -70,6 +70,7 @@ export default {
   loading: 'جارٍ التحميل…',
   lost: 'غير متصل',
   markdown: 'بتنسيق Markdown',
+  mayUse: 'هل يُسمح للمساعد باستخدام «{tool}»؟',
   messageTools: 'الرسالة',
   more: 'بقية الإجابة في المحادثة.',
   newConversation: 'محادثة جديدة',

@@ -70,6 +70,7 @@ export default {
   loading: 'Wird geladen…',
   lost: 'Nicht verbunden',
   markdown: 'Als Markdown',
+  mayUse: 'Darf der Assistent „{tool}“ verwenden?',
   messageTools: 'Nachricht',
   more: 'Die Antwort geht in der Unterhaltung weiter.',
   newConversation: 'Neue Unterhaltung',

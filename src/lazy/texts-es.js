@@ -70,6 +70,7 @@ export default {
   loading: 'Cargando…',
   lost: 'Sin conexión',
   markdown: 'Como Markdown',
+  mayUse: '¿Puede el asistente usar «{tool}»?',
   messageTools: 'Mensaje',
   more: 'La respuesta continúa en la conversación.',
   newConversation: 'Nueva conversación',

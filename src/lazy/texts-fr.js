@@ -70,6 +70,7 @@ export default {
   loading: 'Chargement…',
   lost: 'Non connecté',
   markdown: 'En Markdown',
+  mayUse: 'L’assistant peut-il utiliser « {tool} » ?',
   messageTools: 'Message',
   more: 'La suite de la réponse se trouve dans la conversation.',
   newConversation: 'Nouvelle conversation',

@@ -70,6 +70,7 @@ export default {
   loading: 'טוען…',
   lost: 'אין חיבור',
   markdown: 'בפורמט Markdown',
+  mayUse: 'האם הסוכן רשאי להשתמש ב־„{tool}”?',
   messageTools: 'הודעה',
   more: 'המשך התשובה נמצא בשיחה.',
   newConversation: 'שיחה חדשה',

@@ -70,6 +70,7 @@ export default {
   loading: 'लोड हो रहा है…',
   lost: 'कनेक्ट नहीं है',
   markdown: 'Markdown के रूप में',
+  mayUse: 'क्या एजेंट “{tool}” का उपयोग कर सकता है?',
   messageTools: 'संदेश',
   more: 'जवाब का बाकी हिस्सा बातचीत में है।',
   newConversation: 'नई बातचीत',

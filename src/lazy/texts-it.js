@@ -70,6 +70,7 @@ export default {
   loading: 'Caricamento…',
   lost: 'Non connesso',
   markdown: 'Come Markdown',
+  mayUse: 'L’assistente può usare «{tool}»?',
   messageTools: 'Messaggio',
   more: 'La risposta continua nella conversazione.',
   newConversation: 'Nuova conversazione',

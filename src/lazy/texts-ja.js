@@ -70,6 +70,7 @@ export default {
   loading: '読み込み中…',
   lost: '未接続',
   markdown: 'Markdown形式',
+  mayUse: 'エージェントが「{tool}」を使用してもよろしいですか?',
   messageTools: 'メッセージ',
   more: '回答の続きは会話内にあります。',
   newConversation: '新しい会話',

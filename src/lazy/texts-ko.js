@@ -70,6 +70,7 @@ export default {
   loading: '불러오는 중…',
   lost: '연결되지 않음',
   markdown: 'Markdown 형식',
+  mayUse: '에이전트가 “{tool}”을(를) 사용해도 될까요?',
   messageTools: '메시지',
   more: '답변은 대화에서 계속됩니다.',
   newConversation: '새 대화',

@@ -70,6 +70,7 @@ export default {
   loading: 'Laden…',
   lost: 'Niet verbonden',
   markdown: 'Als Markdown',
+  mayUse: 'Mag de assistent ‘{tool}’ gebruiken?',
   messageTools: 'Bericht',
   more: 'Het antwoord gaat verder in het gesprek.',
   newConversation: 'Nieuw gesprek',

@@ -70,6 +70,7 @@ export default {
   loading: 'Wczytywanie…',
   lost: 'Brak połączenia',
   markdown: 'Jako Markdown',
+  mayUse: 'Czy asystent może użyć „{tool}”?',
   messageTools: 'Wiadomość',
   more: 'Dalszy ciąg odpowiedzi znajduje się w rozmowie.',
   newConversation: 'Nowa rozmowa',

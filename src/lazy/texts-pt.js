@@ -70,6 +70,7 @@ export default {
   loading: 'Carregando…',
   lost: 'Sem conexão',
   markdown: 'Como Markdown',
+  mayUse: 'O assistente pode usar “{tool}”?',
   messageTools: 'Mensagem',
   more: 'A resposta continua na conversa.',
   newConversation: 'Nova conversa',

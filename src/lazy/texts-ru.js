@@ -70,6 +70,7 @@ export default {
   loading: 'Загрузка…',
   lost: 'Нет соединения',
   markdown: 'В формате Markdown',
+  mayUse: 'Разрешить помощнику использовать «{tool}»?',
   messageTools: 'Сообщение',
   more: 'Продолжение ответа — в беседе.',
   newConversation: 'Новая беседа',

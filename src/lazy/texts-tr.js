@@ -70,6 +70,7 @@ export default {
   loading: 'Yükleniyor…',
   lost: 'Bağlı değil',
   markdown: 'Markdown olarak',
+  mayUse: 'Asistan “{tool}” aracını kullanabilir mi?',
   messageTools: 'Mesaj',
   more: 'Yanıtın devamı sohbette.',
   newConversation: 'Yeni sohbet',

@@ -70,6 +70,7 @@ export default {
   loading: 'Завантаження…',
   lost: 'Немає з’єднання',
   markdown: 'У форматі Markdown',
+  mayUse: 'Дозволити помічнику використати «{tool}»?',
   messageTools: 'Повідомлення',
   more: 'Продовження відповіді — у розмові.',
   newConversation: 'Нова розмова',

@@ -70,6 +70,7 @@ export default {
   loading: '正在加载…',
   lost: '未连接',
   markdown: 'Markdown 格式',
+  mayUse: '是否允许助手使用“{tool}”?',
   messageTools: '消息',
   more: '对话中还有后续回答。',
   newConversation: '新对话',

@@ -70,6 +70,7 @@ export default {
   loading: '正在載入…',
   lost: '未連線',
   markdown: 'Markdown 格式',
+  mayUse: '是否允許助理使用「{tool}」?',
   messageTools: '訊息',
   more: '對話中還有後續回答。',
   newConversation: '新對話',

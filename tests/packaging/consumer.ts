@@ -68,6 +68,22 @@ void talk();
 // @ts-expect-error: a message is a text
 void element.sendMessage(7);
 
+element.approvals = 'ask';
+element.addEventListener('mindset:runtime-event', ({ detail }) => {
+  if (detail.type === 'permission_requested') void element.agent.reply({ requestId: detail.requestId, decision: 'allowOnce' });
+  if (detail.type === 'question_requested') {
+    const ids: string[] = detail.questionnaire.steps.map((step) => step.id);
+    void ids;
+    void element.agent.answer({ questionId: detail.questionId, dismissed: true });
+  }
+});
+// @ts-expect-error: there is no "always"
+void element.agent.reply({ requestId: 'a', decision: 'always' });
+// @ts-expect-error: neither answers nor dismissed
+void element.agent.answer({ questionId: 'a' });
+const taken: Promise<boolean> = element.appendMessage('text');
+void taken;
+
 const addToCart: PageTool<{ quantity: number }> = {
   name: 'add_to_cart',
   description: 'Adds to the cart',

@@ -8,6 +8,7 @@ use crate::Millis;
 use crate::json::{Object, Value, concat};
 use crate::passthrough::{CheckedArgs, FullArgs};
 use crate::schema::{Pattern, is_safe};
+use crate::view::Patch;
 
 /// A call that the page answers.
 pub(super) struct Call {
@@ -25,7 +26,7 @@ pub(super) enum Stage {
     /// The page's function says what the person is asked.
     Wording { until: Millis, arguments: FullArgs },
     /// The person is asked.
-    Asking { request_id: String, question: String, arguments: FullArgs },
+    Asking { request_id: String, card: Patch, arguments: FullArgs },
     /// The handler runs.
     Running { since: Millis, until: Millis },
     /// The model has its answer.

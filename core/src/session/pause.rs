@@ -9,7 +9,7 @@ use super::{Protocol, Refused, SendId, Session, TurnResult, TurnStatus, queue};
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::{Decision, RuntimeEvent};
-use crate::json::{Object, Value, concat, parse};
+use crate::json::{Object, Value, parse};
 use crate::view::{Patch, ToolState};
 
 /// What is answered is not asked.
@@ -51,9 +51,8 @@ pub(super) fn card(ask: &Interrupt) -> Patch {
     let id = ask.id.clone();
     match &ask.what {
         Asks::Approval { label, reason, input, .. } => {
-            let question = concat(&["May the agent use “", label, "”?"]);
-            let text = if reason.is_empty() { question } else { concat(&[&question, " ", reason]) };
-            Patch::AddQuestion { id, text, details: input.as_ref().map(details).unwrap_or_default() }
+            let (tool, text) = (Some(label.clone()), reason.clone());
+            Patch::AddQuestion { id, tool, text, details: input.as_ref().map(details).unwrap_or_default() }
         }
         Asks::Questions(questionnaire, _) => {
             Patch::AddQuestionnaire { id, questionnaire: questionnaire.clone() }
@@ -359,9 +358,8 @@ impl Session {
     /// Draws what a step asks.
     pub(super) fn redraw_asks(patches: &mut Vec<Patch>, step: &Step) {
         for call in &step.calls {
-            if let Stage::Asking { request_id, question, arguments } = &call.stage {
-                let (id, text) = (request_id.clone(), question.clone());
-                patches.push(Patch::AddQuestion { id, text, details: details(&arguments.masked()) });
+            if let Stage::Asking { card, .. } = &call.stage {
+                patches.push(card.clone());
             }
         }
         for ask in step.asks.iter().filter(|ask| ask.is_open()) {

@@ -19,24 +19,23 @@ impl Session {
     /// Asks the person.
     pub(super) fn ask(&mut self, call: &Call, sentence: String, arguments: FullArgs) -> Stage {
         let blank = sentence.chars().all(char::is_whitespace);
-        let question = if blank {
-            concat(&["May the agent use “", &call.name, "”?"])
-        } else {
-            fault::said(&sentence)
-        };
+        let said = if blank { String::new() } else { fault::said(&sentence) };
+        let reason =
+            if blank { concat(&["May the agent use “", &call.name, "”?"]) } else { said.clone() };
         let request_id = self.ids.next_id();
         let masked = arguments.masked();
         self.tool_line(&call.id, ToolState::Asking, self.running_label(&call.name));
-        let (id, text) = (request_id.clone(), question.clone());
-        self.out.patch(Patch::AddQuestion { id, text, details: details(&masked) });
+        let tool = blank.then(|| call.name.clone());
+        let card = Patch::AddQuestion { id: request_id.clone(), tool, text: said, details: details(&masked) };
+        self.out.patch(card.clone());
         self.out.runtime(RuntimeEvent::PermissionRequested {
             request_id: request_id.clone(),
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
-            reason: question.clone(),
+            reason,
             tool_input: Some(masked),
         });
-        Stage::Asking { request_id, question, arguments }
+        Stage::Asking { request_id, card, arguments }
     }
 
     /// The page's function has said what to ask.

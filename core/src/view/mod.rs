@@ -70,7 +70,9 @@ pub enum Patch {
     AddQuestion {
         /// Names the question.
         id: String,
-        /// The question.
+        /// The tool, where the question is whether it may be used.
+        tool: Option<String>,
+        /// The question, or why `tool` is asked about, which may be empty.
         text: String,
         /// Names and values of the arguments, what the page supplies masked.
         details: Vec<(String, String)>,

@@ -203,7 +203,11 @@ impl Panel {
                 let Row::Tool { state, label, .. } = line else { return };
                 (*state, *label) = (new, text);
             }
-            Patch::AddQuestion { id, text, details } => self.questions.push((id, text, details)),
+            Patch::AddQuestion { id, tool, text, details } => {
+                let may_use = tool.map(|tool| format!("May the agent use “{tool}”? {text}"));
+                let text = may_use.map_or(text, |text| text.trim().to_owned());
+                self.questions.push((id, text, details));
+            }
             Patch::AddQuestionnaire { id, questionnaire } => {
                 assert!(questionnaire.get("steps").is_some());
                 self.questionnaires.push(id);
