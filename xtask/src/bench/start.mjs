@@ -15,6 +15,8 @@ const [dist, peers, runs] = process.argv.slice(2);
 const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
 /** How long a text may take, in milliseconds. */
 const PATIENCE = 60_000;
+/** So long the browser itself works for a window that has just opened, in milliseconds. */
+const OPENING = 500;
 
 const CHATS = {
   'mindset-agent': `<script src="/dist/mindset-agent.js"></script><mindset-agent agent-uid="support"></mindset-agent>
@@ -91,6 +93,7 @@ async function measure(browser, name, rate) {
     await page.addInitScript(typist);
     const tools = await profile.newCDPSession(page);
     await tools.send('Emulation.setCPUThrottlingRate', { rate });
+    await new Promise((done) => setTimeout(done, OPENING));
     let timer;
     const seen = new Promise((resolve, reject) => {
       arrived = resolve;
