@@ -128,6 +128,7 @@ test('deleting asks first, and the focus goes on to what follows', async () => {
   await page.drawer.getByRole('button', { name: 'Delete Talk 1' }).click();
   await page.button('Delete').click();
   await until(() => s.runtime.conversations.size === 2, 'the server to know');
+  await until(async () => (await page.focused()) !== 'Delete', 'the page to know');
   assert.deepEqual(await page.titles(), ['Talk 2', 'Talk 3']);
   assert.equal(await page.focused(), 'Talk 2');
   await page.drawer.getByRole('button', { name: 'Delete Talk 2' }).click();
