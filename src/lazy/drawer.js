@@ -165,6 +165,7 @@ class Drawer {
     const element = document.createElement('li');
     element.setAttribute('part', 'drawer__item');
     let shown;
+    let drawn;
     const row = {
       element,
       isOpen: false,
@@ -186,12 +187,16 @@ class Drawer {
       if (had) element.querySelector('button').focus({ preventScroll: true });
     };
     const rest = () => {
+      const when = moment(shown.updatedAt, frame.lang);
+      const words = [title(), when, text('delete', { title: title() })].join('\n');
+      // Whoever is at it is not disturbed for nothing.
+      if (drawn === words) return;
+      drawn = words;
       const places = [...element.querySelectorAll('button')];
       const place = places.indexOf(this.#kit.root.activeElement);
       element.textContent = '';
       const open = add(element, 'button|type=button|part=drawer__title|class=drawer-title');
       add(open, 'span|dir=auto', title());
-      const when = moment(shown.updatedAt, frame.lang);
       if (when) add(open, 'span|class=when', when);
       open.addEventListener('click', () => this.#leave(() => this.#host.switchConversation(shown.id)));
       this.#button(element, PEN, text('rename', { title: title() }), rename).part = 'drawer__button drawer__button--rename';
@@ -200,17 +205,24 @@ class Drawer {
     };
     const rename = () => {
       row.isAsking = true;
+      drawn = undefined;
       element.textContent = '';
       const form = add(element, 'form');
       const input = add(form, `input|part=drawer__input|dir=auto|enterkeyhint=done|autocomplete=off|maxlength=${LONGEST}`);
       this.#kit.label(input, text('title'));
       input.value = shown.title ?? '';
+      let isOver = false;
+      const leave = () => {
+        isOver = true;
+        back();
+      };
       const save = async () => {
         const name = input.value.trim();
-        if (!row.isAsking) return;
+        // What is asked in this row by now may be another question.
+        if (isOver) return;
         const before = shown.title;
         if (name) shown = { ...shown, title: name };
-        back();
+        leave();
         if (!name || name === before) return;
         if (!(await this.#do(() => this.#host.renameConversation(shown.id, name)))) {
           shown = { ...shown, title: before };
@@ -227,13 +239,14 @@ class Drawer {
         if (event.key !== 'Escape' || !isPlain(event)) return;
         event.stopPropagation();
         event.preventDefault();
-        back();
+        leave();
       });
       input.focus();
       input.select();
     };
     const ask = () => {
       row.isAsking = true;
+      drawn = undefined;
       element.textContent = '';
       const box = add(element, 'div|part=drawer__question|class=drawer-sure|role=group');
       this.#kit.label(box, text('delete', { title: title() }));

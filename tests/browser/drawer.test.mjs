@@ -54,7 +54,8 @@ test('it lists, marks the open one, and opens another', async () => {
   assert.equal(await page.drawer.count(), 0);
   assert.equal(await page.focused(), 'Write a message');
   await open(page);
-  assert.equal(await page.drawer.locator('[aria-current="true"]').locator('[part~="drawer__title"] > span').first().innerText(), 'Talk 3');
+  const current = page.drawer.locator('[aria-current="true"]').locator('[part~="drawer__title"] > span').first();
+  await until(async () => (await current.innerText()) === 'Talk 3', 'the open one to be marked');
 });
 
 test('a new one begins, and with nothing kept it says so', async () => {
@@ -92,6 +93,25 @@ test('renaming happens in place: Enter saves, Escape and an empty name do not', 
   await until(async () => (await input.count()) === 0, 'the input to go');
   assert.deepEqual(await page.titles(), ['Delivery to Norway', 'Talk 2', 'Talk 3']);
   assert.equal(s.runtime.conversations.get('c-3').title, 'Talk 3');
+});
+
+test('an input that has gone answers no question asked after it, however late its timer is', async () => {
+  keep();
+  const page = await ready();
+  const input = page.drawer.getByRole('textbox', { name: 'Title' });
+  await open(page);
+  await page.drawer.getByRole('button', { name: 'Rename Talk 1' }).click();
+  await input.fill('Renamed');
+  await page.host.run(() => {
+    window.late = [];
+    const { setTimeout } = window;
+    window.setTimeout = (act, after, ...rest) => (after === undefined ? window.late.push(act) : setTimeout(act, after, ...rest));
+  });
+  await page.host.page.keyboard.press('Enter');
+  await page.drawer.getByRole('button', { name: 'Delete Renamed' }).click();
+  assert.equal(await page.focused(), 'Cancel');
+  assert.ok(await page.host.run(() => window.late.map((act) => act()).length) > 0, 'the timer of the input');
+  assert.equal(await page.focused(), 'Cancel', 'the question stands');
 });
 
 test('the Enter and the Escape of an input method neither save a title nor leave it', async () => {
