@@ -1,6 +1,6 @@
 // The two clients of a chaos test behind one face: `createChat` in Node, and the element in
-// a page. Each has the page tool `mark { call }`, which counts its calls, and keeps the
-// events of the turn.
+// a page. Each has the page tool `mark { call }`, which counts its calls, allows what it is
+// asked for, and keeps the events of the turn.
 
 import { Host } from '../support/host.mjs';
 import { site } from '../support/site.mjs';
@@ -27,9 +27,13 @@ export class NodeChat {
       fetchAuthentication: async () => token,
       timing: TIMING,
       ...(conversationId && { conversationId }),
+      approvals: 'ask',
       pageTools: [{ name: 'mark', description: 'Counts.', parameters: PARAMETERS, handler: ({ call }) => chat.#mark(call) }],
     });
-    chat.chat.on((event) => chat.events.push(event));
+    chat.chat.on((event) => {
+      chat.events.push(event);
+      if (event.type === 'permission_requested') chat.#allow(event);
+    });
     return chat;
   }
 
@@ -37,6 +41,9 @@ export class NodeChat {
     this.token = token;
     /** How often each call of the page tool came. */
     this.marks = new Map();
+    /** The calls that were allowed, and the codes with which a decision was refused. */
+    this.allowed = new Set();
+    this.refused = [];
     this.events = [];
   }
 
@@ -60,6 +67,12 @@ export class NodeChat {
     return this.chat.close();
   }
 
+  /** Decisions that come too late, or twice, are refused as such. */
+  #allow({ requestId, toolCallId }) {
+    this.allowed.add(toolCallId);
+    this.chat.agent.reply({ requestId, decision: 'allowOnce' }).catch(({ code }) => { this.refused.push(code); });
+  }
+
   #mark(call) {
     this.marks.set(call, (this.marks.get(call) ?? 0) + 1);
     return `marked ${call}`;
@@ -75,9 +88,15 @@ export class ElementChat {
       '/': `<!doctype html><meta charset="utf-8"><title>Chaos</title><script src="${stage.runtime.origin}/mindset-agent.js"></script>
         <mindset-agent id="agent" agent-uid="chaos" style="height: 400px"></mindset-agent>
         <script>
-          window.marks = {};
+          Object.assign(window, { marks: {}, allowed: [], refused: [] });
           mindset.init({ ...${JSON.stringify(init)}, fetchAuthentication: async () => ${JSON.stringify(token)} });
-          document.getElementById('agent').setPageTools([{ name: 'mark', description: 'Counts.', parameters: ${JSON.stringify(PARAMETERS)},
+          const agent = document.getElementById('agent');
+          agent.addEventListener('mindset:runtime-event', ({ detail: { type, requestId, toolCallId } }) => {
+            if (type !== 'permission_requested') return;
+            allowed.push(toolCallId);
+            agent.agent.reply({ requestId, decision: 'allowOnce' }).catch(({ code }) => refused.push(code));
+          });
+          agent.setPageTools([{ name: 'mark', description: 'Counts.', parameters: ${JSON.stringify(PARAMETERS)},
             handler: ({ call }) => { marks[call] = (marks[call] ?? 0) + 1; return 'marked ' + call; } }]);
         </script>`,
     });
@@ -90,6 +109,8 @@ export class ElementChat {
   constructor(token) {
     this.token = token;
     this.marks = new Map();
+    this.allowed = new Set();
+    this.refused = [];
   }
 
   async send(text) {
@@ -98,7 +119,8 @@ export class ElementChat {
     const result = await within(sent, `the answer to ${text}`, STUCK);
     this.conversationId = result.conversationId;
     const events = (await this.host.events()).slice(before);
-    this.marks = new Map(Object.entries(await this.host.run(() => window.marks)));
+    const { marks, allowed, refused } = await this.host.run(() => ({ marks: window.marks, allowed: window.allowed, refused: window.refused }));
+    Object.assign(this, { marks: new Map(Object.entries(marks)), allowed: new Set(allowed), refused });
     return { result, events: events.filter(({ name }) => name === 'runtime-event').map(({ detail }) => detail) };
   }
 

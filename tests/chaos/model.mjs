@@ -1,5 +1,5 @@
 // A scripted model behind HTTP, for tests only. To a message it thinks, says something and
-// calls the two tools; to their results it gives the answer. Every answer it makes has a
+// calls the two tools, and `sign` too where the message asks for it; to their results it gives the answer. Every answer it makes has a
 // number of its own, so that a text or a call that comes twice is seen.
 
 import { createServer } from 'node:http';
@@ -7,6 +7,9 @@ import { createServer } from 'node:http';
 const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
 
 const WORDS = 'alpha beta gamma delta epsilon zeta eta theta iota kappa'.split(' ');
+
+/** A message with this word is to be signed. */
+export const SIGNED = 'signed';
 
 /** An OpenAI-compatible server. */
 export class ScriptedModel {
@@ -54,7 +57,7 @@ export class ScriptedModel {
     const name = (ending) => tools.map((tool) => tool.function.name).find((known) => known.endsWith(ending));
     const pieces = results.length > 0
       ? this.#words(answer, `Answer ${answer.number}:`)
-      : [...this.#thoughts(), ...this.#words(answer, `Looking ${answer.number}:`), ...this.#calls(answer, [name('note'), name('mark')])];
+      : [...this.#thoughts(), ...this.#words(answer, `Looking ${answer.number}:`), ...this.#calls(answer, [name('note'), name('mark'), answer.message.includes(SIGNED) && name('sign')])];
     await this.#stream(response, [...pieces, { finish: answer.calls.length > 0 ? 'tool_calls' : 'stop' }]);
   }
 

@@ -42,6 +42,7 @@ name = "Chaos"
 instructions = "Be brief."
 model = "scripted"
 mcp_servers = ["counting"]
+approvals = ["sign"]
 `;
 }
 

@@ -1,4 +1,4 @@
-// An MCP server with one tool that counts its calls by what they are called with.
+// An MCP server whose tools count their calls by what they are called with.
 
 import { createServer } from 'node:http';
 
@@ -6,16 +6,18 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
-/** Serves the tool `note { call }`. */
+/** Serves the tools `note { call }` and `sign { call }`. */
 export async function countingTools() {
   /** How often each call came. */
   const calls = new Map();
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'counting', version: '1.0.0' });
-    server.registerTool('note', { title: 'Note', description: 'Counts.', inputSchema: z.object({ call: z.string() }) }, async ({ call }) => {
-      calls.set(call, (calls.get(call) ?? 0) + 1);
-      return { content: [{ type: 'text', text: `noted ${call}` }] };
-    });
+    for (const name of ['note', 'sign']) {
+      server.registerTool(name, { description: 'Counts.', inputSchema: z.object({ call: z.string() }) }, async ({ call }) => {
+        calls.set(call, (calls.get(call) ?? 0) + 1);
+        return { content: [{ type: 'text', text: `noted ${call}` }] };
+      });
+    }
     return server;
   });
   const server = createServer(toNodeHandler(handler));

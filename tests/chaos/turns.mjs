@@ -4,9 +4,13 @@
 import assert from 'node:assert/strict';
 
 import { sentence } from '../support/expect.mjs';
+import { SIGNED } from './model.mjs';
 
 /** So often a message is sent again before the test says that it cannot be answered. */
 const AGAIN = 12;
+
+/** One message of ten needs somebody who allows it. */
+const isSigned = (number) => number % 10 === 5;
 
 /** The texts in a turn's events, by message, in their order. */
 function texts(events) {
@@ -16,6 +20,8 @@ function texts(events) {
   }
   return [...byMessage.values()];
 }
+
+const isSigning = (call) => call.includes('sign-');
 
 /** The answers of the model in which a text may have begun. */
 const begins = (answers, text) => answers.some((answer) => answer.text.startsWith(text));
@@ -35,7 +41,7 @@ export class Talk {
   /** Sends message number `number` until it is answered in full. */
   async turn(number) {
     for (let attempt = 1; attempt <= AGAIN; attempt += 1) {
-      const text = `${this.name} message ${number}, attempt ${attempt}`;
+      const text = `${this.name} message ${number}, attempt ${attempt}${isSigned(number) ? `, ${SIGNED}` : ''}`;
       const { result, events } = await this.chat.send(text);
       this.sent.push({ text, status: result.status });
       if (result.status === 'finished') return this.#answered(text, result, events);
@@ -61,6 +67,9 @@ export class Talk {
     const [asking, answering] = answers;
     assert.equal(answers.length, 2, `${text} took two calls of the model: ${JSON.stringify(answers)}; ${names.join(' ')}; ${JSON.stringify(result)}`);
     assert.ok(asking.calls.some(({ call }) => call.startsWith('mark')), `${text} called the page tool`);
+    const asked = asking.calls.filter(({ call }) => isSigning(call)).map(({ id }) => id);
+    assert.equal(asked.length, text.includes(SIGNED) ? 1 : 0, `${text} is signed if it says so`);
+    assert.deepEqual([...new Set(events.filter(({ type }) => type === 'permission_requested').map(({ toolCallId }) => toolCallId))], asked, `${text} asked before it signed`);
     assert.deepEqual(answering.results.length, asking.calls.length, `every call of ${text} has its result`);
     const ended = events.filter(({ type }) => type === 'tool_end').map(({ toolCallId }) => toolCallId);
     assert.equal(new Set(ended).size, ended.length, 'no call ends twice');
@@ -95,7 +104,11 @@ export class Talk {
   /** What must hold when all is said. */
   async check() {
     const calls = this.stage.model.answers.filter(({ message }) => message.startsWith(`${this.name} `)).flatMap((answer) => answer.calls);
-    for (const { call } of calls) assert.ok(this.runs(call) <= 1, `${call} ran ${this.runs(call)} times`);
+    for (const { call, id } of calls) {
+      assert.ok(this.runs(call) <= 1, `${call} ran ${this.runs(call)} times`);
+      if (isSigning(call) && this.runs(call) > 0) assert.ok(this.chat.allowed.has(id), `${call} ran and nobody allowed it`);
+    }
+    for (const code of this.chat.refused) assert.match(code, /^(request_not_found|agent_outcome_unknown)$/i);
     const stored = await this.stage.conversation(this.chat.token, this.chat.conversationId);
     const users = stored.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
     const answered = this.sent.filter(({ status }) => status === 'finished').map(({ text }) => text);
