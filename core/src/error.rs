@@ -56,6 +56,8 @@ codes! {
     NotFound = "not-found", 404, false;
     /// There is no such agent.
     AgentNotFound = "agent-not-found", 404, false;
+    /// There is no such model for the user.
+    ModelNotFound = "model-not-found", 404, false;
     /// A turn is running already.
     Busy = "busy", 409, true;
     /// The request contradicts what is stored.
@@ -66,6 +68,8 @@ codes! {
     TooLarge = "too-large", 413, false;
     /// Too many requests.
     RateLimited = "rate-limited", 429, true;
+    /// The application observes as much as it may already.
+    TooManySubscriptions = "too-many-subscriptions", 429, false;
     /// The server failed.
     ServerError = "server-error", 500, true;
     /// The agent's own configuration keeps it from working.

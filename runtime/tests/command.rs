@@ -118,6 +118,8 @@ fn what_an_application_may_do_is_checked() {
             "apps[0].agent_concurrency: not a number of turns that can run at once; take 1 to 32",
         ),
         ("agent_concurrency = 33", "apps[0].agent_concurrency: not a number of turns"),
+        ("default_agent = 'c'", "apps[0].default_agent: the app has no agent `c`; name one of its"),
+        ("models = ['quick']", "apps[0].models: no model is called `quick`; add a [models.quick] table"),
         ("agent_concurency = 3", "apps[0].agent_concurency: unknown key; did you mean `agent_concurrency`?"),
     ] {
         let faults = refused(&APP.replace("uid='a'", &format!("uid='a'\n{keys}")), &[]);

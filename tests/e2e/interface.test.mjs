@@ -40,6 +40,7 @@ ${Object.entries(KEYS).map(([uid, key]) => `
 uid = "${uid}"
 api_keys = ["${key}"]
 origins = ["https://${uid}.example"]
+agent_access = ["session.run", "session.read"]
 allow_no_origin = true
 ${['quick', 'slow'].map((model) => `
 [[apps.agents]]
@@ -125,6 +126,8 @@ const ROWS = {
   'POST /v1/anonymous': (of) => ({
     path: '/v1/anonymous', body: { appUid: 'shop', agentUid: 'quick', anonymousKey: of.conversation },
   }),
+  'GET /v1/agents': () => ({ path: '/v1/agents' }),
+  'GET /v1/models': () => ({ path: '/v1/models' }),
   'GET /v1/agents/{agentUid}': (of) => [{ path: `/v1/agents/quick::${of.session}` }, { path: '/v1/agents/quick' }],
   'POST /v1/agents/{agentUid}/runs': (of) => [
     { path: `/v1/agents/quick::${of.session}/runs`, body: run('t', 'r') },
@@ -139,9 +142,11 @@ const ROWS = {
     path: `/v1/runs/${of.live}/passthrough-params`, body: { passthroughParams: { 'a.b': 1 } },
   }),
   'GET /v1/runs/{runId}/events': (of) => [{ path: `/v1/runs/${of.run}/events` }, { path: `/v1/runs/${of.live}/events` }],
-  'GET /v1/conversations': () => ({ path: '/v1/conversations' }),
+  'GET /v1/conversations': () => [{ path: '/v1/conversations' }, { path: '/v1/conversations?agentSession=true' }],
   'POST /v1/conversations': (of) => ({ path: '/v1/conversations', body: { agentUid: 'quick', id: of.conversation } }),
-  'GET /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}` }),
+  'GET /v1/conversations/{id}': (of) => [
+    { path: `/v1/conversations/${of.conversation}` }, { path: `/v1/conversations/${of.conversation}?agentSession=true` },
+  ],
   'PATCH /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}`, body: { title: 'mine now' } }),
   'DELETE /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}` }),
   'POST /v1/conversations/{id}/queue/resume': (of) => ({ path: `/v1/conversations/${of.conversation}/queue/resume` }),

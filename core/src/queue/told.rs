@@ -22,9 +22,12 @@ pub fn run_queued(position: usize, now: Millis) -> Event {
     custom("mindset.run_queued", object! { "position": position as u64 }, Object::new(), now)
 }
 
-/// The turn of the run begins; `mindset` is what the first event of a run that did not wait says.
-pub fn turn_started(mindset: Object, now: Millis) -> Event {
-    custom("mindset.turn_started", Object::new(), mindset, now)
+/// The turn of the run begins, with this model; `mindset` is what the first event of a run that did
+/// not wait says.
+pub fn turn_started(model: Option<&str>, mindset: Object, now: Millis) -> Event {
+    let mut value = Object::new();
+    value.insert_some("model", model);
+    custom("mindset.turn_started", value, mindset, now)
 }
 
 /// The running turn has read the run's message: the run is over, and that turn has its reply.

@@ -12,7 +12,7 @@ use super::{RunState, ServerTool, StoredCall};
 #[derive(Debug, Default)]
 pub(super) struct Heard<'a> {
     pub(super) started: bool,
-    /// The model, as its first event names it.
+    /// The model, by its provider's name.
     pub(super) model: &'a str,
     /// How the run ended, if readers know.
     pub(super) end: Option<RunState>,
@@ -62,7 +62,8 @@ impl<'a> Heard<'a> {
         match &event.body {
             Body::RunStarted { .. } => {
                 self.started = true;
-                self.model = event.mindset("model").and_then(Value::as_str).unwrap_or("");
+                let named = event.mindset("modelName").or_else(|| event.mindset("model"));
+                self.model = named.and_then(Value::as_str).unwrap_or("");
             }
             // A text goes on under its id behind a call.
             Body::TextMessageStart { message_id: id, .. } => {

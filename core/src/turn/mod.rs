@@ -53,8 +53,10 @@ use crate::{Millis, NextId};
 pub struct Agent {
     /// System prompt.
     pub instructions: String,
-    /// The model's name, for the request and for `run_started`.
+    /// The provider's name of the model, for the request and what it cost.
     pub model: String,
+    /// What clients call it; empty: the same.
+    pub model_id: String,
     /// Set when answers do not come from an AI; readers show it.
     pub disclosure: Option<String>,
     /// Limits.

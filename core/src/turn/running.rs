@@ -201,8 +201,12 @@ impl Run {
         let brought = new.iter().rev().chain(self.messages.iter().rev()).find(|m| m.begins_turn());
         let turn_id = brought.map_or_else(|| self.run_id.clone(), |m| m.run_id.clone());
         let mut mindset = object! { "turnId": turn_id };
-        if !self.agent.model.is_empty() {
-            mindset.insert("model", self.agent.model.as_str());
+        let (model, id) = (self.agent.model.as_str(), self.agent.model_id.as_str());
+        if !model.is_empty() {
+            mindset.insert("model", if id.is_empty() { model } else { id });
+        }
+        if !id.is_empty() && id != model {
+            mindset.insert("modelName", model);
         }
         mindset.insert_some("disclosure", self.agent.disclosure.as_deref());
         if let Some(from) = truncate {

@@ -12,6 +12,7 @@ mod greeting;
 mod log;
 mod mcp;
 mod network;
+mod offers;
 mod operations;
 mod print;
 mod read;
@@ -102,8 +103,10 @@ pub struct Server {
 /// `[models.NAME]`.
 #[derive(Debug, Clone)]
 pub struct ModelConfig {
-    /// What agents call it.
+    /// What agents and clients call it.
     pub name: String,
+    /// Its name for people.
+    pub title: Option<String>,
     /// Whose protocol it speaks.
     pub provider: Provider,
     /// The provider's name for it.
@@ -155,6 +158,10 @@ pub struct App {
     pub allow_no_origin: bool,
     /// What it may do with the agent for its users.
     pub agent_access: AgentAccess,
+    /// The agent of those who name none; absent: the first one.
+    pub default_agent: Option<String>,
+    /// Models that runs may choose besides those of its agents.
+    pub models: Vec<String>,
     /// What agents can search.
     pub contexts: Vec<Context>,
     /// MCP servers that its agents may name.
@@ -187,6 +194,8 @@ pub struct Agent {
     pub uid: String,
     /// Its name for people.
     pub name: String,
+    /// What it is for, for people.
+    pub description: Option<String>,
     /// The system prompt.
     pub instructions: String,
     /// One of `models`, `demo`, or `auto`.

@@ -6,7 +6,7 @@ use super::value::print_duration;
 use super::{
     Agent, App, Config, Context, LogFormat, ModelConfig, OperationsListener, Provider, Secret, Server,
 };
-use super::{access, mcp, uploads};
+use super::{access, mcp, offers, uploads};
 
 pub(super) fn to_toml(config: &Config) -> String {
     let mut root = Table::new();
@@ -67,6 +67,9 @@ fn server(s: &Server) -> Table {
 
 fn model(m: &ModelConfig) -> Table {
     let mut t = Table::new();
+    if let Some(title) = &m.title {
+        put(&mut t, "title", title.as_str());
+    }
     put(&mut t, "provider", m.provider.as_str());
     put(&mut t, "model", m.model.as_str());
     if m.provider == Provider::Demo {
@@ -91,6 +94,7 @@ fn app(a: &App) -> Table {
     t.insert("origins".into(), texts(a.origins.iter().map(|o| o.as_str().to_owned())));
     t.insert("allow_no_origin".into(), Value::Boolean(a.allow_no_origin));
     access::print(a.agent_access, &mut t);
+    offers::print(a, &mut t);
     if !a.contexts.is_empty() {
         t.insert(
             "contexts".into(),
@@ -120,6 +124,9 @@ fn agent(a: &Agent) -> Table {
     let mut t = Table::new();
     put(&mut t, "uid", a.uid.as_str());
     put(&mut t, "name", a.name.as_str());
+    if let Some(description) = &a.description {
+        put(&mut t, "description", description.as_str());
+    }
     put(&mut t, "instructions", a.instructions.as_str());
     put(&mut t, "model", a.model.as_str());
     t.insert("anonymous".into(), Value::Boolean(a.anonymous));

@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
     fn model(&mut self, name: &str, node: &Node<'_>) -> ModelConfig {
         self.known(
             node,
-            &["provider", "model", "base_url", "api_key", "max_tokens", "idle_timeout", "delay"],
+            &["title", "provider", "model", "base_url", "api_key", "max_tokens", "idle_timeout", "delay"],
         );
         let word = self.text(node, "provider");
         let provider = Provider::ALL.iter().find(|(_, w)| Some(*w) == word.as_deref()).map(|(p, _)| *p);
@@ -215,6 +215,7 @@ impl<'a> Reader<'a> {
         }
         ModelConfig {
             name: name.to_owned(),
+            title: self.text(node, "title"),
             provider,
             model: model.unwrap_or_else(|| "demo".into()),
             base_url: base_url.trim_end_matches('/').to_owned(),
@@ -235,6 +236,8 @@ impl<'a> Reader<'a> {
                 "allow_no_origin",
                 "agent_access",
                 "agent_concurrency",
+                "default_agent",
+                "models",
                 "contexts",
                 "mcp_servers",
                 "agents",
@@ -266,7 +269,19 @@ impl<'a> Reader<'a> {
         self.unique(&node.path("agents"), agents.iter().map(|a| a.uid.as_str()));
         let allow_no_origin = self.boolean(node, "allow_no_origin").unwrap_or(false);
         let agent_access = self.agent_access(node);
-        App { uid, api_keys, origins, allow_no_origin, agent_access, contexts, mcp_servers, agents }
+        let (default_agent, models) = (self.default_agent(node, &agents), self.offered_models(node, models));
+        App {
+            uid,
+            api_keys,
+            origins,
+            allow_no_origin,
+            agent_access,
+            default_agent,
+            models,
+            contexts,
+            mcp_servers,
+            agents,
+        }
     }
 
     fn agent(
@@ -281,6 +296,7 @@ impl<'a> Reader<'a> {
             &[
                 "uid",
                 "name",
+                "description",
                 "instructions",
                 "model",
                 "anonymous",
@@ -297,14 +313,12 @@ impl<'a> Reader<'a> {
         );
         let uid = self.uid(node);
         let model = self.text(node, "model").unwrap_or_else(|| "auto".into());
-        if !matches!(model.as_str(), "auto" | "demo") && !models.iter().any(|m| m.name == model) {
-            let remedy = format!("add a [models.{model}] table, or use \"auto\" or \"demo\"");
-            self.fault(&node.path("model"), &format!("no model is called `{model}`"), &remedy);
-        }
+        self.known_model(&node.path("model"), &model, models);
         let bounds = self.table(node, "bounds");
         let bounds = self.bounds(&bounds);
         Agent {
             name: self.text(node, "name").unwrap_or_else(|| uid.clone()),
+            description: self.text(node, "description"),
             instructions: self.text(node, "instructions").unwrap_or_default(),
             anonymous: self.boolean(node, "anonymous").unwrap_or(false),
             contexts: self.agent_contexts(node, contexts),

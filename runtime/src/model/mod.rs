@@ -39,25 +39,32 @@ pub(crate) trait Model: Send + Sync + Debug {
     }
 }
 
-/// Every model that an agent can name.
+/// Every model that an agent or a run can name.
 #[derive(Debug)]
 pub(crate) struct Models {
     by_name: BTreeMap<String, Arc<dyn Model>>,
+    titles: BTreeMap<String, String>,
 }
 
 impl Models {
     /// Those of the configuration, `demo` and `auto`.
     pub(crate) fn new(config: &Config, env: &Environment) -> Models {
         let mut by_name: BTreeMap<String, Arc<dyn Model>> = BTreeMap::new();
+        let titles = config.models.iter().filter_map(|m| Some((m.name.clone(), m.title.clone()?))).collect();
         for model in config.models.iter().chain(&[auto(env), demo_config("demo")]) {
             by_name.insert(model.name.clone(), build(model));
         }
-        Models { by_name }
+        Models { by_name, titles }
     }
 
     /// The model that the configuration calls `name`.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<dyn Model>> {
         self.by_name.get(name).cloned()
+    }
+
+    /// What people call it, if the configuration says so.
+    pub(crate) fn title(&self, name: &str) -> Option<&str> {
+        self.titles.get(name).map(String::as_str)
     }
 }
 
@@ -72,6 +79,7 @@ fn build(config: &ModelConfig) -> Arc<dyn Model> {
 fn demo_config(name: &str) -> ModelConfig {
     ModelConfig {
         name: name.into(),
+        title: None,
         provider: Provider::Demo,
         model: "demo".into(),
         base_url: default_base_url(Provider::Demo).into(),

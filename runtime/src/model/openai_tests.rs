@@ -269,6 +269,7 @@ fn not_json_is_a_failure_and_too_large_too() {
 fn the_body() {
     let config = ModelConfig {
         name: "m".into(),
+        title: None,
         provider: Provider::OpenAi,
         model: "small".into(),
         base_url: "http://127.0.0.1:1/v1".into(),

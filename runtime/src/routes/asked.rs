@@ -6,10 +6,10 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use mindset_core::error::ErrorCode;
 
-use super::anonymous;
+use super::{anonymous, body};
 use crate::app::App;
 use crate::auth::User;
-use crate::config::Agent;
+use crate::config::{self, Agent};
 use crate::error::{ApiError, ApiResult};
 use crate::mcp::Caller;
 use crate::model::Model;
@@ -30,12 +30,7 @@ pub(super) struct Asked<'a> {
 /// # Errors
 /// It is not there, or not for them.
 pub(super) async fn find<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<Asked<'a>> {
-    let config = app.config().app(&user.app).ok_or_else(|| {
-        ApiError::new(
-            ErrorCode::InvalidAuth,
-            "The token is for an app that is no longer configured. Get a new one.",
-        )
-    })?;
+    let config = config(app, user)?;
     let (plain, session_uid) = match uid.split_once("::") {
         Some((plain, session)) => (plain, Some(session)),
         None => (uid, None),
@@ -53,24 +48,40 @@ pub(super) async fn find<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<
     }
 }
 
-/// The agent's model, and who watches the run that it answers in.
+/// The user's app.
 ///
 /// # Errors
-/// It is not configured.
-pub(super) fn model(
-    app: &App,
+/// It is no longer configured.
+pub(super) fn config<'a>(app: &'a App, user: &User) -> ApiResult<&'a config::App> {
+    app.config().app(&user.app).ok_or_else(|| {
+        ApiError::new(
+            ErrorCode::InvalidAuth,
+            "The token is for an app that is no longer configured. Get a new one.",
+        )
+    })
+}
+
+/// Whether it is the application that asks, by its agent API: `?agentSession=true`.
+///
+/// # Errors
+/// It is neither `true` nor `false`.
+pub(super) fn by_application(query: &[(String, String)]) -> ApiResult<bool> {
+    match query.iter().find(|(name, _)| name == "agentSession").map(|(_, value)| value.as_str()) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(body::field("`agentSession` must be true or false.")),
+    }
+}
+
+/// A run's model, and who watches the run that it answers in.
+pub(super) fn watched(
+    model: Arc<dyn Model>,
     agent: &Agent,
     conversation: &str,
     headers: &HeaderMap,
-) -> ApiResult<(Arc<dyn Model>, Arc<RunWatch>)> {
-    let model = app.models().get(&agent.model).ok_or_else(|| {
-        ApiError::new(
-            ErrorCode::AgentMisconfigured,
-            "The agent's model is not configured. The operator has to add it.",
-        )
-    })?;
+) -> (Arc<dyn Model>, Arc<RunWatch>) {
     let watch = RunWatch::new(&agent.uid, conversation, model.as_ref(), Context::of(headers));
-    Ok((watch.model(model), watch))
+    (watch.model(model), watch)
 }
 
 /// For whom the tools of a run work: what the session names and the agent still has.

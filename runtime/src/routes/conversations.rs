@@ -13,7 +13,7 @@ use mindset_core::object;
 use mindset_core::time::iso_8601;
 use mindset_core::turn::{Conversation, StoredCall, StoredFile, StoredMessage, StoredRole};
 
-use super::{Segment, asked, body, json as answer_json, query};
+use super::{Segment, asked, body, json as answer_json, models, query};
 use crate::app::App;
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
@@ -57,6 +57,8 @@ pub(super) async fn list(State(app): State<App>, headers: HeaderMap, uri: Uri) -
     };
     if owner == Owner::Application {
         app.permissions().check_either(&user)?;
+    } else if asked::by_application(&query)? {
+        app.permissions().check(&user, Permission::Read)?;
     }
     let (rows, next) = app.store().conversations(&user, owner, limit, after).await?;
     let mut answer = object! { "conversations": rows.iter().map(summary).collect::<Vec<_>>() };
@@ -113,6 +115,12 @@ pub(super) async fn read(
     let user = app.tokens().bearer(&headers, clock::now())?;
     let row = app.store().conversation(&user, &id).await?.ok_or_else(unknown)?;
     let query = query(&uri);
+    if asked::by_application(&query)? {
+        match row.owner {
+            Owner::User => app.permissions().check(&user, Permission::Read)?,
+            Owner::Application => app.permissions().check_either(&user)?,
+        }
+    }
     let before = query.iter().find(|(key, _)| key == "before").map(|(_, value)| value.as_str());
     Ok(answer_json(whole(&app, &user, &row, before).await?.into()))
 }
@@ -175,6 +183,21 @@ pub(super) async fn whole(
     answer.insert("messages", page.messages.iter().filter_map(one).collect::<Vec<_>>());
     let oldest = page.messages.first().filter(|_| page.more);
     answer.insert_some("before", oldest.map(|message| message.id.as_str()));
+    if before.is_none() {
+        let reply = page.messages.iter().rfind(|m| m.role == StoredRole::Assistant && !m.content.is_empty());
+        answer.insert_some("reply", reply.map(|message| message.content.as_str()));
+    }
+    // One whose agent is gone has none.
+    let plain = row.agent.split_once("::").map_or(row.agent.as_str(), |(agent, _)| agent);
+    if let Some(agent) = asked::config(app, user)?.agent(plain) {
+        answer.insert("model", models::of(app, user, row, agent).await?);
+    }
+    let state = match &runs.active {
+        None => "idle",
+        Some(run) if run.status == RunStatus::Running => "running",
+        Some(_) => "waiting",
+    };
+    answer.insert("state", state);
     let mut open = Open::default();
     if let Some(run) = runs.active {
         answer.insert("activeRun", active_run(&run));

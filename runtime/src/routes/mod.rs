@@ -8,6 +8,7 @@ mod body;
 mod conversations;
 mod dev;
 mod feedback;
+mod models;
 mod openapi;
 mod permissions;
 mod rest;

@@ -15,7 +15,7 @@ use mindset_core::passthrough::Passthrough;
 use mindset_core::queue::WhenBusy;
 
 use super::asked::{self, Asked};
-use super::{Segment, body, conversations, json, surrogates};
+use super::{Segment, body, conversations, json, models, surrogates};
 use crate::app::App;
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
@@ -43,7 +43,8 @@ pub(super) async fn create(
         body::field(&format!("The body is no run input. {}.", why.trim_end_matches('.')))
     })?;
     surrogates::refuse_halves(&text, &["forwardedProps", "mindset", "passthroughParams"])?;
-    let (model, watch) = asked::model(&app, agent, &input.thread_id, &headers)?;
+    let choice = models::choose(&app, &user, agent, &input).await?;
+    let (model, watch) = asked::watched(choice.model, agent, &input.thread_id, &headers);
     let (agent_call, when_busy) = (body::agent_session(input.mindset("agentSession"))?, when_busy(&input)?);
     if agent_call {
         app.permissions().check(&user, Permission::Run)?;
@@ -57,6 +58,8 @@ pub(super) async fn create(
         agent_uid,
         user,
         model,
+        model_id: choice.id,
+        model_chosen: choice.chosen,
         watch,
         input,
     };

@@ -4,8 +4,8 @@
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::{
-    agents, agentsessions, anonymous, conversations, dev, feedback, permissions, runs, sdkusers, signout,
-    threads, uploads,
+    agents, agentsessions, anonymous, conversations, dev, feedback, models, permissions, runs, sdkusers,
+    signout, threads, uploads,
 };
 use crate::app::App;
 
@@ -36,6 +36,8 @@ pub(super) const ROUTES: &[Route] = &[
     route("POST", "/api/v1/appuid/{appUid}/threads", || post(threads::create)),
     route("POST", "/v1/anonymous", || post(anonymous::create)),
     route("POST", "/v1/signout", || post(signout::create)),
+    route("GET", "/v1/agents", || get(agents::list)),
+    route("GET", "/v1/models", || get(models::list)),
     route("GET", "/v1/agents/{agentUid}", || get(agents::read)),
     route("POST", "/v1/agents/{agentUid}/runs", || post(runs::create)),
     route("GET", "/v1/runs/{runId}/events", || get(runs::events)),

@@ -11,7 +11,7 @@ use mindset_core::json::{Object, Value};
 use mindset_core::{limits, object};
 
 use super::asked::{self, Asked};
-use super::{Segment, body, json};
+use super::{Segment, body, json, models};
 use crate::app::App;
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
@@ -37,7 +37,8 @@ pub(super) async fn create(
     let id = app.store().user_by_external_id(&app_uid, external_id, None).await?;
     let user = User { app: app_uid, id, anonymous: false };
     let Asked { agent, session } = asked::find(&app, &user, &agent_uid).await?;
-    let (model, watch) = asked::model(&app, agent, &conversation, &headers)?;
+    let choice = models::choose(&app, &user, agent, &input).await?;
+    let (model, watch) = asked::watched(choice.model, agent, &conversation, &headers);
     let scope = asked::scope(&app, &user, agent, session).await?;
     // The id is fresh, so nobody can post the same order again.
     let body_hash = ids::hash(posted.to_string().as_bytes());
@@ -49,6 +50,8 @@ pub(super) async fn create(
             agent_uid,
             scope,
             model,
+            model_id: choice.id,
+            model_chosen: choice.chosen,
             watch,
             agent_call: false,
             when_busy: None,

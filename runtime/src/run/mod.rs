@@ -103,6 +103,10 @@ pub(crate) struct Order {
     pub(crate) scope: Scope,
     /// Its model.
     pub(crate) model: Arc<dyn Model>,
+    /// What clients call that.
+    pub(crate) model_id: String,
+    /// It was chosen with the run.
+    pub(crate) model_chosen: bool,
     /// Who watches it.
     pub(crate) watch: Arc<RunWatch>,
     /// The application asks, by its agent API.

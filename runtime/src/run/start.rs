@@ -174,7 +174,7 @@ impl Runs {
         };
         let run_id = order.input.run_id.clone();
         self.enter(&order.user, &run_id, &run)?;
-        tracing::debug!(run = run_id, agent = order.agent.uid, model = order.agent.model, "run started");
+        tracing::debug!(run = run_id, agent = order.agent.uid, model = order.model_id, "run started");
         // A run that goes on with a turn has said it already.
         let goes_on = order.continues();
         task::spawn(task::Start {
@@ -182,6 +182,7 @@ impl Runs {
             model: order.model,
             watch: order.watch,
             scope: order.scope,
+            chosen_model: Some(order.model_id).filter(|_| order.model_chosen),
             warnings: if goes_on { Vec::new() } else { listed.warnings },
             inbox,
             script,
@@ -203,6 +204,7 @@ impl Runs {
         let agent = turn::Agent {
             instructions: order.agent.instructions.clone(),
             model: order.model.shown_name().to_owned(),
+            model_id: order.model_id.clone(),
             disclosure: order.model.disclosure().map(str::to_owned),
             bounds: order.agent.bounds,
             tools: std::mem::take(&mut listed.tools),

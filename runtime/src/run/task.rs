@@ -38,6 +38,8 @@ pub(super) struct Start {
     pub(super) model: Arc<dyn Model>,
     pub(super) watch: Arc<RunWatch>,
     pub(super) scope: Scope,
+    /// The model that was chosen with the run, by its name here.
+    pub(super) chosen_model: Option<String>,
     /// For the readers, right after the run has started.
     pub(super) warnings: Vec<String>,
     /// Of one that has waited.
@@ -251,9 +253,10 @@ impl Task {
     fn tell_beginning(&mut self, event: &Event) {
         let now = event.timestamp.unwrap_or_else(clock::now);
         let mindset = event.metadata.as_ref().and_then(|m| m.get("mindset")?.as_object());
+        let model = event.mindset("model").and_then(Value::as_str);
         let told = match (self.waited, self.start.announced) {
-            (true, _) => told::turn_started(mindset.cloned().unwrap_or_default(), now),
-            (false, true) => told::turn_started(Object::new(), now),
+            (true, _) => told::turn_started(model, mindset.cloned().unwrap_or_default(), now),
+            (false, true) => told::turn_started(model, Object::new(), now),
             (false, false) => return,
         };
         self.script.add(Entry::Event(script::text(&told)));
@@ -274,6 +277,7 @@ impl Task {
             client: run.client.clone(),
             began: runs.store.new_run_key(),
             agent_call: run.agent_call,
+            model: self.start.chosen_model.clone(),
         })));
     }
 

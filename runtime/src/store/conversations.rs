@@ -111,6 +111,17 @@ impl Store {
         Ok(())
     }
 
+    /// The model that was chosen last in a conversation, if one was.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn chosen_model(&self, conversation: i64) -> StoreResult<Option<String>> {
+        sqlx::query_scalar("SELECT model FROM chosen_models WHERE conversation = ?")
+            .bind(conversation)
+            .fetch_optional(&self.readers)
+            .await
+    }
+
     /// Every message of a conversation, oldest first.
     ///
     /// # Errors

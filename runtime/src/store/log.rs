@@ -191,6 +191,7 @@ mod tests {
                 client: None,
                 began: run,
                 agent_call: false,
+                model: None,
             };
             let mut entries = vec![Entry::Begin(Box::new(begin))];
             entries.extend(more);

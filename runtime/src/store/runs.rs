@@ -45,6 +45,8 @@ pub(crate) struct NewRun {
     pub(crate) began: i64,
     /// The application posted it.
     pub(crate) agent_call: bool,
+    /// The model that was chosen with it.
+    pub(crate) model: Option<String>,
 }
 
 /// The newest run of a conversation that does not run any more.
@@ -270,5 +272,12 @@ pub(super) async fn begin(
     .bind(run.agent_call)
     .execute(&mut **tx)
     .await?;
+    if let Some(model) = &run.model {
+        sqlx::query("INSERT OR REPLACE INTO chosen_models (conversation, model) VALUES (?, ?)")
+            .bind(conversation)
+            .bind(model)
+            .execute(&mut **tx)
+            .await?;
+    }
     Ok(())
 }

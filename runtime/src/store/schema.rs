@@ -50,6 +50,10 @@ const TABLES: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS permissions (
         app TEXT NOT NULL, user TEXT NOT NULL, run INTEGER NOT NULL, read INTEGER NOT NULL,
         PRIMARY KEY (app, user)) WITHOUT ROWID",
+    // The models that people and applications have chosen; no row: the agent's own. A file of this
+    // version may lack it.
+    "CREATE TABLE IF NOT EXISTS chosen_models (
+        conversation INTEGER PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE, model TEXT NOT NULL)",
     // A file of this version may lack it: it came with no change of what was there.
     "CREATE TABLE IF NOT EXISTS feedback (
         conversation INTEGER NOT NULL, message TEXT NOT NULL, good INTEGER NOT NULL, comment TEXT,
