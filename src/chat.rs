@@ -2,7 +2,8 @@
 
 use js_sys::Function;
 use mindset_core::json::Value;
-use mindset_core::session::Config;
+use mindset_core::queue::WhenBusy;
+use mindset_core::session::{AgentCall, Config};
 use wasm_bindgen::prelude::*;
 
 use crate::convert;
@@ -23,6 +24,7 @@ impl Agent {
                 agent_uid: text("agentUid").unwrap_or_default(),
                 conversation_id: text("conversationId"),
                 approvals: text("approvals").is_some(),
+                call: call(&convert::member(given, "call")),
             }),
             tools,
         )
@@ -57,6 +59,16 @@ impl Chat {
             can_ask: self.approvals,
             client_id: page::client_id(),
             timing: init.timing,
+            call: self.call.clone(),
         }
     }
+}
+
+/// A call of the agent API, of `{ model?, whenBusy?, reads? }`.
+fn call(given: &JsValue) -> Option<AgentCall> {
+    given.is_object().then(|| AgentCall {
+        model: convert::text(given, "model"),
+        when_busy: convert::text(given, "whenBusy").and_then(|wish| WhenBusy::parse(&wish)),
+        reads: convert::member(given, "reads").is_truthy(),
+    })
 }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use js_sys::Function;
+use mindset_core::session::AgentCall;
 use web_sys::HtmlElement;
 
 use crate::page::{self, Init};
@@ -27,6 +28,8 @@ pub(crate) struct Chat {
     pub(crate) conversation_id: Option<String>,
     /// Whether the page answers approvals.
     pub(crate) approvals: bool,
+    /// Set for one call of the agent API.
+    pub(crate) call: Option<AgentCall>,
 }
 
 impl Host {

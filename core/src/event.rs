@@ -19,6 +19,11 @@ pub enum RuntimeEvent {
         /// Set when the answers do not come from an AI; show it.
         disclosure: Option<String>,
     },
+    /// The run waits for its turn.
+    RunQueued {
+        /// Its place among those that wait, from 1.
+        position: u64,
+    },
     /// A piece of the answer.
     TextDelta {
         /// The message it belongs to.
@@ -81,6 +86,8 @@ pub enum RuntimeEvent {
         reason: String,
         /// The arguments, what the page supplies masked.
         tool_input: Option<Object>,
+        /// The session that asks, if it is a child's of this one.
+        session_id: Option<String>,
     },
     /// The question is answered.
     PermissionResolved {
@@ -384,6 +391,7 @@ impl RuntimeEvent {
     pub fn type_name(&self) -> &'static str {
         match self {
             RuntimeEvent::RunStarted { .. } => "run_started",
+            RuntimeEvent::RunQueued { .. } => "run_queued",
             RuntimeEvent::TextDelta { .. } => "text_delta",
             RuntimeEvent::ThinkingDelta { .. } => "thinking_delta",
             RuntimeEvent::ToolAnnounce { .. } => "tool_announce",
@@ -459,12 +467,7 @@ impl RuntimeEvent {
                 o.insert_some("error", error.as_deref());
                 o.insert("durationMs", *duration_ms);
             }
-            RuntimeEvent::PermissionRequested { request_id, tool_call_id, tool_name, reason, tool_input } => {
-                o.insert("requestId", request_id);
-                named(&mut o, tool_call_id, tool_name);
-                o.insert("reason", reason);
-                o.insert_some("toolInput", tool_input.clone());
-            }
+            RuntimeEvent::PermissionRequested { .. } => self.permission(&mut o),
             RuntimeEvent::PermissionResolved { request_id, decision } => {
                 o.insert("requestId", request_id);
                 o.insert("decision", decision.as_str());
@@ -473,6 +476,7 @@ impl RuntimeEvent {
                 o.insert("questionId", question_id);
                 o.insert("questionnaire", questionnaire.clone());
             }
+            RuntimeEvent::RunQueued { position } => o.insert("position", *position),
             RuntimeEvent::Citations { message_id, items } => {
                 o.insert("messageId", message_id);
                 o.insert("items", Citation::list(items));
@@ -489,6 +493,26 @@ impl RuntimeEvent {
             RuntimeEvent::RunFinished { run_id } => o.insert("runId", run_id),
         }
         o
+    }
+
+    /// The members of `permission_requested`.
+    fn permission(&self, o: &mut Object) {
+        let RuntimeEvent::PermissionRequested {
+            request_id,
+            tool_call_id,
+            tool_name,
+            reason,
+            tool_input,
+            session_id,
+        } = self
+        else {
+            return;
+        };
+        o.insert("requestId", request_id);
+        named(o, tool_call_id, tool_name);
+        o.insert("reason", reason);
+        o.insert_some("toolInput", tool_input.clone());
+        o.insert_some("sessionId", session_id.as_deref());
     }
 
     /// The members of `complete`.

@@ -69,7 +69,7 @@ pub(crate) fn dispatch(host: &Host, event: &DomEvent) {
     match host {
         Host::Element(element) => on_dom(element, event),
         Host::Chat(chat) => {
-            if let Some(event) = on_chat(event) {
+            if let Some(event) = on_chat(event, chat.call.is_some()) {
                 hear(chat, event);
             }
         }
@@ -111,9 +111,11 @@ fn on_dom(host: &HtmlElement, event: &DomEvent) {
     }
 }
 
-/// The event of `on()`; nothing of what a client can ask itself.
-fn on_chat(event: &DomEvent) -> Option<Object> {
+/// The event of `on()`; nothing of what a client can ask itself. A call of the agent API hears its
+/// run's id as soon as there is one.
+fn on_chat(event: &DomEvent, is_call: bool) -> Option<Object> {
     Some(match event {
+        DomEvent::Busy { run_id } if is_call => mindset_core::object! { "type": "busy", "runId": run_id },
         DomEvent::Initializing | DomEvent::Idle { .. } | DomEvent::Busy { .. } => return None,
         // A panel's alone.
         DomEvent::Feedback { .. } => return None,

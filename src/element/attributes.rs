@@ -91,6 +91,7 @@ impl Attributes {
             can_ask: !self.headless || self.approvals,
             client_id: page::client_id(),
             timing: init.map_or_else(Timing::default, |init| init.timing),
+            call: None,
         };
         Some((config, is_bad))
     }

@@ -94,6 +94,7 @@ impl Agent {
             ("new", ..) => Ask::New,
             ("conversations", ..) => Ask::List,
             ("load", ..) => Ask::Earlier,
+            ("bearer", ..) => Ask::Bearer,
             ("switch", Some(id), _) => Ask::Switch { id },
             ("delete", Some(id), _) => Ask::Delete { id },
             ("rename", Some(id), Some(title)) => Ask::Rename { id, title },

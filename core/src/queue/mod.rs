@@ -38,6 +38,14 @@ pub enum WhenBusy {
 }
 
 impl WhenBusy {
+    /// The word as it travels.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            WhenBusy::Queue => "queue",
+            WhenBusy::Steer => "steer",
+        }
+    }
+
     /// The wish written `text`.
     pub fn parse(text: &str) -> Option<WhenBusy> {
         match text {

@@ -212,6 +212,14 @@ impl Session {
         if self.config.protocol == Protocol::Mindset {
             self.transcript.given_up = Some(turn.run_id.clone());
         }
+        self.lose_track(turn, error, now);
+    }
+
+    /// Ends a turn of which nobody here knows how it ended.
+    pub(super) fn lose_track(&mut self, turn: Box<Turn>, mut error: ErrorInfo, now: Millis) {
+        if self.config.call.is_some() {
+            error = error.with("outcome", "unknown");
+        }
         self.end_turn(turn, Ending::failed(error), now);
     }
 }

@@ -30,6 +30,9 @@ pub enum Ask {
         /// Which.
         id: String,
     },
+    /// The value of the `Authorization` header, for a request that is made elsewhere; `null`
+    /// without credentials.
+    Bearer,
     /// Whether people may attach files, and how they are sent: `{ enabled, types, maxBytes,
     /// maxFiles, url, authorization? }`, the last two for one form with the field `file`.
     Uploads,

@@ -61,7 +61,7 @@ impl Session {
         if self.changes(ask) && self.is_busy() {
             return Err(queue::busy());
         }
-        let any_time = matches!(ask, Ask::List | Ask::Rename { .. } | Ask::Uploads);
+        let any_time = matches!(ask, Ask::List | Ask::Rename { .. } | Ask::Uploads | Ask::Bearer);
         Ok(any_time || !matches!(self.state, State::Opening(_)))
     }
 
@@ -70,7 +70,12 @@ impl Session {
         match ask {
             Ask::New | Ask::Switch { .. } => true,
             Ask::Delete { id } => self.is_open(id),
-            Ask::List | Ask::Rename { .. } | Ask::Earlier | Ask::Uploads | Ask::Greet { .. } => false,
+            Ask::List
+            | Ask::Rename { .. }
+            | Ask::Earlier
+            | Ask::Bearer
+            | Ask::Uploads
+            | Ask::Greet { .. } => false,
         }
     }
 
@@ -89,6 +94,7 @@ impl Session {
             Ask::Switch { id } if self.is_open(id) => Some(Value::Null),
             Ask::Greet { question } if self.greet(id, question.as_deref(), now) => Some(Value::Null),
             Ask::Earlier if self.transcript.before.is_none() => Some(Value::Bool(false)),
+            Ask::Bearer => Some(self.token.as_ref().map_or(Value::Null, |token| token.bearer().into())),
             _ => None,
         };
         if let Some(value) = nothing_to_do {
@@ -108,7 +114,7 @@ impl Session {
         let api =
             |method, id: &str| Request::api(&self.config, FetchPurpose::Ask, method, &["conversations", id]);
         match &asked.ask {
-            Ask::List | Ask::New => {
+            Ask::List | Ask::New | Ask::Bearer => {
                 let list = Request::api(&self.config, FetchPurpose::Ask, "GET", &["conversations"]);
                 match &asked.cursor {
                     Some(cursor) => list.with_query("cursor", cursor),
@@ -185,7 +191,7 @@ impl Session {
             Ask::Earlier => return self.show_earlier(body).map(Value::Bool).ok_or_else(no_answer),
             Ask::Uploads => return self.upload_terms(body).ok_or_else(no_answer),
             Ask::Greet { .. } => self.greeted(asked.id, body, now),
-            Ask::Rename { .. } | Ask::New => {}
+            Ask::Rename { .. } | Ask::New | Ask::Bearer => {}
         }
         Ok(Value::Null)
     }
@@ -220,7 +226,7 @@ fn check(ask: &Ask, protocol: Protocol) -> Result<(), ErrorInfo> {
                 "With `protocol: 'ag-ui'` the server keeps no conversations. Only a new one can be begun.",
             );
         }
-        Ask::List | Ask::Earlier | Ask::Uploads => return Ok(()),
+        Ask::List | Ask::Earlier | Ask::Uploads | Ask::Bearer => return Ok(()),
         Ask::Delete { id } | Ask::Switch { id } => (id, None),
         Ask::Rename { id, title } => (id, Some(title)),
     };

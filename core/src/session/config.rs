@@ -5,6 +5,7 @@ use std::fmt;
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::json::concat;
+use crate::queue::WhenBusy;
 
 /// Which protocol the server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +44,19 @@ pub struct Config {
     pub client_id: String,
     /// Time constants.
     pub timing: Timing,
+    /// Set for one call of the agent API: an application runs turns in a session of its own.
+    pub call: Option<AgentCall>,
+}
+
+/// What a call of the agent API says besides its message.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentCall {
+    /// The model, if not the agent's own.
+    pub model: Option<String>,
+    /// What becomes of the message while the session is busy; `None`: it is refused.
+    pub when_busy: Option<WhenBusy>,
+    /// Whether the stored conversation is read first: what waits for people in it is answered.
+    pub reads: bool,
 }
 
 /// Without the anonymous key, which is a credential.

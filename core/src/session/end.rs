@@ -24,6 +24,8 @@ pub(super) enum Ending {
     Failed { error: ErrorInfo, reason: Reason, effects: Vec<Value> },
     /// Someone stopped it.
     Stopped { effects: Vec<Value> },
+    /// The turn that was under way has read its message.
+    Steered,
 }
 
 impl Ending {
@@ -34,6 +36,7 @@ impl Ending {
             Ending::Finished { bound } => return bound.as_ref().map(|bound| at_bound(bound.reason)),
             Ending::Failed { error, effects, .. } => (Some(error), &*error.message, effects),
             Ending::Stopped { effects } => (None, "Stopped.", effects),
+            Ending::Steered => return None,
         };
         let names = [acted(effects, false), acted(effects, true)];
         let done = in_words(&names);
@@ -75,6 +78,7 @@ impl Session {
     pub(super) fn run_ended(&mut self, turn: Box<Turn>, stream: Stream, end: RunEnd, now: Millis) {
         let (outcome, bound, effects) = match end {
             RunEnd::Finished { outcome, bound, effects } => (outcome, bound, effects),
+            RunEnd::Steered => return self.end_turn(turn, Ending::Steered, now),
             RunEnd::Failed(ending) => {
                 self.remember(stream);
                 return self.end_turn(turn, ending, now);
@@ -139,7 +143,11 @@ impl Session {
         self.end_server_tools(&mut turn, true, now);
         self.guess(&mut turn, None, Decision::Deny);
         let told = turn.started && !turn.found;
-        self.tell_started(&mut turn, None);
+        // A call whose turn has not begun has none that could end.
+        let waits = self.config.call.is_some() || matches!(ending, Ending::Steered);
+        if !waits {
+            self.tell_started(&mut turn, None);
+        }
         let mut result = self.result(&turn, TurnStatus::Finished);
         let send = turn.send;
         let ending = ending.with_effects(&mut turn);
@@ -165,6 +173,7 @@ impl Session {
                 result.status = TurnStatus::Aborted;
                 self.stopped(turn, effects);
             }
+            Ending::Steered => result.status = TurnStatus::Steered,
         }
         let rests = self.kept.is_empty();
         if rests {

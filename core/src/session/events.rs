@@ -16,6 +16,8 @@ use crate::view::{Activity, Patch};
 pub(super) enum RunEnd {
     /// With an outcome; older peers name none.
     Finished { outcome: Option<Value>, bound: Option<Bound>, effects: Vec<Value> },
+    /// Its message was read by the turn that was under way.
+    Steered,
     /// With an error.
     Failed(Ending),
 }
@@ -50,7 +52,10 @@ impl Session {
                 if turn.decided.take().is_some() {
                     self.settle_replies(None);
                 }
-                self.tell_started(turn, Some(&event));
+                // A run that waits names no model before its turn begins.
+                if self.config.call.is_none() || event.mindset("model").is_some() {
+                    self.tell_started(turn, Some(&event));
+                }
             }
             "TEXT_MESSAGE_CONTENT" if !subagent && !delta.is_empty() && !stream.is_muted(id) => {
                 self.say(stream.row_id(id), delta, now);
@@ -131,6 +136,9 @@ impl Session {
 fn run_finished(turn: &mut Turn, mut event: Reading) -> RunEnd {
     if let Some(Value::Array(usage)) = event.take("usage") {
         turn.usage.extend(usage);
+    }
+    if event.mindset("status").and_then(Value::as_str) == Some("steered") {
+        return RunEnd::Steered;
     }
     let outcome = event.take("outcome");
     if outcome.as_ref().and_then(|outcome| outcome.str("type")) == Some("cancelled") {

@@ -28,6 +28,8 @@ pub(super) enum Asks {
         reason: String,
         /// The arguments, masked.
         input: Option<Object>,
+        /// The child's session that asks, if it is one's.
+        session: Option<String>,
     },
     /// A questionnaire, and how its answers travel.
     Questions(Object, Form),
@@ -71,6 +73,7 @@ impl Interrupt {
                 label: said("description").unwrap_or(name).to_owned(),
                 reason: fault::said(said("reason").unwrap_or(message)),
                 input: input.as_ref().and_then(Value::as_object).cloned(),
+                session: said("sessionId").map(str::to_owned),
             }
         } else {
             let member = members.and_then(|members| members.iter().next()).map_or("", |(name, _)| name);

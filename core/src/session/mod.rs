@@ -50,7 +50,7 @@ mod turn;
 mod widget;
 
 pub use ask::{Ask, AskId};
-pub use config::{Config, Protocol, Timing, Token};
+pub use config::{AgentCall, Config, Protocol, Timing, Token};
 pub use input::{Input, Refused, SendOptions};
 pub use output::{
     Connection, DomEvent, FetchFailure, FetchId, FetchPurpose, FetchRequest, Output, SendId, TurnResult,

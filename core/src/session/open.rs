@@ -26,8 +26,11 @@ impl Session {
                 self.settle_history(Vec::new());
                 self.ready(now);
             }
-            // Such a server keeps nothing that could be shown.
-            Some(_) if self.config.protocol == Protocol::AgUi => {
+            // Such a server keeps nothing that could be shown, and nobody looks at a call.
+            Some(_)
+                if self.config.protocol == Protocol::AgUi
+                    || self.config.call.as_ref().is_some_and(|call| !call.reads) =>
+            {
                 self.announce_named(Vec::new());
                 self.ready(now);
             }

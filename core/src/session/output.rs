@@ -243,6 +243,8 @@ pub enum TurnStatus {
     Error,
     /// Someone stopped it.
     Aborted,
+    /// The turn that was under way has read the message, and has the reply.
+    Steered,
 }
 
 impl TurnStatus {
@@ -252,6 +254,7 @@ impl TurnStatus {
             TurnStatus::Finished => "finished",
             TurnStatus::Error => "error",
             TurnStatus::Aborted => "aborted",
+            TurnStatus::Steered => "steered",
         }
     }
 }

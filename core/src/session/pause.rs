@@ -68,7 +68,7 @@ impl Session {
             self.out.patch(card(ask));
             let id = ask.id.clone();
             match &ask.what {
-                Asks::Approval { name, label, reason, input } => {
+                Asks::Approval { name, label, reason, input, session } => {
                     if !ask.call.is_empty() {
                         self.tool_line(&ask.call, ToolState::Asking, label.clone());
                         let shown = input.as_ref().map(details).unwrap_or_default();
@@ -80,6 +80,7 @@ impl Session {
                         tool_name: name.clone(),
                         reason: reason.clone(),
                         tool_input: input.clone(),
+                        session_id: session.clone(),
                     });
                 }
                 Asks::Questions(questionnaire, _) => {

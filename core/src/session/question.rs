@@ -34,6 +34,7 @@ impl Session {
             tool_name: call.name.clone(),
             reason,
             tool_input: Some(masked),
+            session_id: None,
         });
         Stage::Asking { request_id, card, arguments }
     }

@@ -3,6 +3,7 @@
 use super::transcript::UserMessage;
 use super::{Config, FetchId, FetchPurpose, FetchRequest, Token};
 use crate::json::{Object, Value};
+use crate::queue::WhenBusy;
 use crate::widget::{ACTION, read_action};
 
 /// A request that has no number yet.
@@ -111,6 +112,11 @@ pub(super) fn forwarded_props(
     };
     if config.can_ask {
         mindset.insert("answers", true);
+    }
+    if let Some(call) = &config.call {
+        mindset.insert("agentSession", true);
+        mindset.insert_some("model", call.model.as_deref());
+        mindset.insert_some("whenBusy", call.when_busy.map(WhenBusy::as_str));
     }
     mindset.insert_some("replaceFrom", replace_from);
     if let Some(files) = message.files.as_ref().and_then(Value::as_array) {

@@ -40,6 +40,11 @@ impl Session {
         let Some(value) = event.get("value") else { return };
         match event.str("name") {
             "mindset.tool_start" => self.server_tool_started(turn, value, now),
+            "mindset.run_queued" => {
+                let position = value.get("position").and_then(Value::as_u64).unwrap_or(0);
+                self.out.runtime(RuntimeEvent::RunQueued { position });
+            }
+            "mindset.turn_started" => self.tell_started(turn, Some(event)),
             "mindset.citations" => self.cited(stream, value),
             "mindset.widget" => self.widget_shown(turn, value, now),
             "mindset.suggestions" => self.suggested(value),

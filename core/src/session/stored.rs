@@ -44,14 +44,14 @@ impl Session {
             Ok(_) => self.lost(turn, None, fault::cut_off(), now),
             Err(_) if reply.status == 404 => self.unknown(turn, now),
             Err(error) if error.retryable => self.lost(turn, None, error, now),
-            Err(error) => self.end_turn(turn, Ending::failed(error), now),
+            Err(error) => self.lose_track(turn, error, now),
         }
     }
 
     /// The server knows nothing of the run, or not how it ended.
     fn unknown(&mut self, turn: Box<Turn>, now: Millis) {
         let message = "The server no longer knows how this answer went on. Try again.";
-        self.end_turn(turn, Ending::failed(ErrorInfo::new(ErrorCode::Network, message)), now);
+        self.lose_track(turn, ErrorInfo::new(ErrorCode::Network, message), now);
     }
 
     /// The turn goes on, or ends, as the stored conversation says.

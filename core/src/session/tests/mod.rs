@@ -2,6 +2,7 @@
 
 mod agui;
 mod asks;
+mod calls;
 mod channels;
 mod conversations;
 mod credentials;
