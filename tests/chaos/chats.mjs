@@ -4,7 +4,7 @@
 
 import { Host } from '../support/host.mjs';
 import { site } from '../support/site.mjs';
-import { within } from '../support/wait.mjs';
+import { until, within } from '../support/wait.mjs';
 
 /** Time constants for lines that break all the time. */
 const TIMING = { heartbeat: 900, request: 1_500, stop: 800, backoff: 20, backoffMax: 250, history: 3_000, giveUp: 20_000 };
@@ -13,6 +13,17 @@ const TIMING = { heartbeat: 900, request: 1_500, stop: 800, backoff: 20, backoff
 const STUCK = 60_000;
 
 const PARAMETERS = { type: 'object', properties: { call: { type: 'string' } }, required: ['call'] };
+
+/** In the page: the messages that are there, `[id, role, text]` each; then it scrolls up. */
+const rows = () => {
+  const root = document.getElementById('agent').shadowRoot;
+  const read = [...root.querySelectorAll('[data-message-id]')].map((row) => {
+    const body = row.querySelector('[part~="message__body"]');
+    return [row.dataset.messageId, row.part.contains('message--user') ? 'user' : 'assistant', body.textContent.trim()];
+  });
+  root.querySelector('[role=log]').scrollTop = 0;
+  return read;
+};
 
 /** `createChat`, in this process. */
 export class NodeChat {
@@ -124,10 +135,14 @@ export class ElementChat {
     return { result, events: events.filter(({ name }) => name === 'runtime-event').map(({ detail }) => detail) };
   }
 
-  async shown() {
-    const roles = await this.host.panel.messages.evaluateAll((nodes) => nodes.map((node) => (node.part.contains('message--user') ? 'user' : 'assistant')));
-    const texts = await this.host.panel.texts();
-    return texts.map((text, at) => [roles[at], text.trim()]);
+  /** The panel holds the newest messages: whoever scrolls up, as far as `first`, sees the others. */
+  async shown(first) {
+    const seen = new Map();
+    await until(async () => {
+      for (const [id, ...message] of await this.host.run(rows)) seen.set(id, message);
+      return [...seen.values()].some(([, text]) => text === first);
+    }, `${first}, further up`);
+    return [...seen.values()];
   }
 
   async close() {

@@ -68,7 +68,9 @@ export class Talk {
     assert.equal(answers.length, 2, `${text} took two calls of the model: ${JSON.stringify(answers)}; ${names.join(' ')}; ${JSON.stringify(result)}`);
     assert.ok(asking.calls.some(({ call }) => call.startsWith('mark')), `${text} called the page tool`);
     const asked = asking.calls.filter(({ call }) => isSigning(call)).map(({ id }) => id);
-    assert.equal(asked.length, text.includes(SIGNED) ? 1 : 0, `${text} is signed if it says so`);
+    // Where the MCP server was out of reach, its tools are not there.
+    const isThere = asking.calls.some(({ call }) => !call.startsWith('mark'));
+    assert.equal(asked.length, isThere && text.includes(SIGNED) ? 1 : 0, `${text} is signed if it says so`);
     assert.deepEqual([...new Set(events.filter(({ type }) => type === 'permission_requested').map(({ toolCallId }) => toolCallId))], asked, `${text} asked before it signed`);
     assert.deepEqual(answering.results.length, asking.calls.length, `every call of ${text} has its result`);
     const ended = events.filter(({ type }) => type === 'tool_end').map(({ toolCallId }) => toolCallId);
@@ -126,7 +128,7 @@ export class Talk {
 
   /** What is shown has every answered message and its answers, each once, in order. */
   async checkShown() {
-    const shown = await this.chat.shown();
+    const shown = await this.chat.shown(this.sent[0].text);
     const contents = shown.map(([, content]) => content);
     for (const { text, status } of this.sent) {
       assert.equal(contents.filter((content) => content === text).length, 1, `${text} is shown once`);
