@@ -465,23 +465,87 @@ fn an_obedient_model_gets_nothing_done_without_a_word() {
     }
 }
 
-fn form() -> ToolOutcome {
+#[test]
+fn a_plan_is_shown_for_a_word_and_allows_no_call() {
+    let mut run = input("r1", vec![user("u1", "go")]);
+    run.tools = vec![tool("look")];
+    mindset(&mut run, object(PROMISED));
+    let plans = Agent { plan_review: true, ..agent() };
+    let plan = r#"{"plan":"1. Look\n2. Pay"}"#;
+    let mut b = Bench::with(run.clone(), plans.clone(), vec![]).unwrap();
+    b.model(call(0, Some("p"), "review_plan", plan)).model([end()]);
+    let asks = interrupts(&b);
+    let shown = asked(&asks[0], "questionnaire");
+    let step = shown.get("steps").unwrap().as_array().unwrap()[0].clone();
+    assert_eq!(step.str("description"), Some("1. Look\n2. Pay"));
+    assert_eq!(asked(&asks[0], "toolName").as_str(), Some("review_plan"));
+    let go_on = |entry: ResumeEntry| {
+        Bench::with(next_input("r2", vec![entry], vec![], "KEY"), plans.clone(), b.store.clone()).unwrap()
+    };
+    let approve = r#"{"answers":[{"stepId":"plan","selectedOptionIds":["approve"]}]}"#;
+    let mut n = go_on(entry(&asks[0], "resolved", approve));
+    assert!(told(&n, "p").0.contains(r#""selected":["Approve"]"#));
+    n.model(pay(0, "a")).model([end()]);
+    assert_eq!(interrupts(&n)[0].reason, "tool_call", "what needs an approval still does");
+    let n = go_on(entry(&asks[0], "resolved", r#"{"answers":[{"stepId":"plan","otherText":"Pay less."}]}"#));
+    assert!(told(&n, "p").0.contains("Pay less."));
+    let n = go_on(entry(&asks[0], "cancelled", ""));
+    assert!(told(&n, "p").0.contains("not approved"));
+    let mut b = Bench::with(run, plans.clone(), vec![]).unwrap();
+    let long = format!(r#"{{"plan":"{}"}}"#, "x".repeat(2_001));
+    b.model(call(0, Some("p"), "review_plan", &long)).model([end()]);
+    assert!(told(&b, "p").0.contains("2000") || told(&b, "p").0.contains("2,000"), "{:?}", told(&b, "p"));
+    let mut alone = input("r1", vec![user("u1", "go")]);
+    mindset(&mut alone, object("{}"));
+    let mut b = Bench::with(alone, plans, vec![]).unwrap();
+    b.model(call(0, Some("p"), "review_plan", plan)).model([end()]);
+    assert!(told(&b, "p").0.contains("Nobody can read the plan"));
+}
+
+fn form(live: bool) -> ToolOutcome {
     let questions = Questionnaire::read(&object(QUESTIONS), "").unwrap();
-    ToolOutcome::Asks(Box::new(ToolQuestions { questions, state: json(r#"{"requestState":"s-1"}"#) }))
+    ToolOutcome::Asks(Box::new(ToolQuestions { questions, state: json(r#"{"requestState":"s-1"}"#), live }))
 }
 
 /// A run whose tool was allowed, and asks something then.
-fn asking() -> Bench {
+fn asking(live: bool) -> Bench {
     let mut b = first(Some(PROMISED));
     b.model(pay(0, "a")).model([end()]);
     let mut n = next(&b, "r2", vec![allow(&interrupts(&b)[0])], vec![]).unwrap();
-    n.tool("a", form());
+    n.tool("a", form(live));
     n
 }
 
 #[test]
+fn a_call_that_runs_on_gets_the_answer_and_is_unknown_when_it_is_given_up() {
+    let b = asking(true);
+    let asks = interrupts(&b);
+    let mut n = next(&b, "r3", vec![entry(&asks[0], "cancelled", "")], vec![]).unwrap();
+    assert!(n.calls[0].answer.as_ref().unwrap().asked.live);
+    n.tool("a", ToolOutcome::Unknown("The connection was lost.".into()));
+    assert!(told(&n, "a").0.contains("Do not repeat the call"));
+    let is_unknown = |messages: &[StoredMessage]| {
+        let result = messages.iter().rfind(|m| m.call_id.as_deref() == Some("a")).unwrap();
+        assert!(result.content.contains("Do not repeat the call"), "{}", result.content);
+        assert!(result.effect.as_ref().unwrap().unknown);
+    };
+    is_unknown(&n.store);
+    // Something else is written, it is stopped, or it cannot go on.
+    let passed = next(&b, "r3", vec![], vec![user("u2", "Never mind.")]).unwrap();
+    assert!(passed.calls.is_empty());
+    is_unknown(&passed.store);
+    let conversation = Conversation { messages: b.store.clone(), ..Conversation::default() };
+    is_unknown(&conversation.cancel_open_calls("r2", &mut *ids("x"), 5));
+    let gone = next_input("r3", vec![entry(&asks[0], "cancelled", "")], vec![], "KEY");
+    let without = Agent { tools: vec![mcp("look_up", "", true)], ..agent() };
+    let gone = Bench::with(gone, without, b.store.clone()).unwrap();
+    assert!(gone.calls.is_empty());
+    is_unknown(&gone.store);
+}
+
+#[test]
 fn a_tool_asks_and_is_called_again_with_the_answer() {
-    let b = asking();
+    let b = asking(false);
     assert_eq!(b.done, Some(RunState::Waiting));
     let asks = interrupts(&b);
     assert_eq!((asks[0].reason.as_str(), asks[0].tool_call_id.as_deref()), ("input_required", Some("a")));
@@ -524,9 +588,9 @@ fn a_tool_that_asks_nobody_hears_so_once() {
     mindset(&mut run, object("{}"));
     let mut b = Bench::with(run, agent(), vec![]).unwrap();
     b.model(call(0, Some("a"), "bank__look_up", "{}")).model([end()]);
-    b.tool("a", form());
+    b.tool("a", form(false));
     assert_eq!(b.calls[1].answer.as_ref().unwrap().reply, ToolReply::Cancel);
-    b.tool("a", form());
+    b.tool("a", form(false));
     assert_eq!((b.calls.len(), b.requests.len()), (2, 2));
     assert!(told(&b, "a").0.contains("nobody can answer"));
 }

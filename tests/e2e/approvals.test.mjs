@@ -34,7 +34,7 @@ allow_no_origin = true
 uid = "everything"
 url = "${reference.url}"
 allow_private = true
-read_only = ["get-*"]
+read_only = ["get-*", "trigger-elicitation-request"]
 [[apps.mcp_servers]]
 uid = "rooms"
 url = "${form.url}"
@@ -166,4 +166,35 @@ test('what a tool asks is a questionnaire; accept, decline and cancel arrive at 
     { action: 'decline', content: undefined },
     { action: 'cancel', content: undefined },
   ]);
+});
+
+test('what a server of 2025-11-25 asks over the open call: accept, decline and cancel arrive, and a restart ends it', async () => {
+  const agent = await client();
+  const ask = async () => {
+    await run(agent, { say: [['everything__trigger-elicitation-request', {}]] });
+    return agent.pendingInterrupts[0];
+  };
+  const answer = async (asked, entry) => {
+    const events = await run(agent, { resume: [{ interruptId: asked.id, ...entry }] });
+    return resultOf(events, asked.toolCallId).content;
+  };
+  const given = { status: 'resolved', payload: { answers: [
+    { stepId: '0', otherText: 'Ann' }, { stepId: '1', selectedOptionIds: ['yes'] }, { stepId: '6', otherText: '7' },
+  ] } };
+  let asked = await ask();
+  assert.equal(asked.reason, 'input_required');
+  const { questionnaire, toolName } = asked.metadata.mindset;
+  assert.equal(toolName, 'trigger-elicitation-request');
+  assert.equal(questionnaire.title, 'Please provide inputs for the following fields:');
+  assert.equal(questionnaire.steps.filter((step) => step.required).length, 1);
+  const said = await answer(asked, given);
+  assert.match(said, /User provided[\s\S]*Name: Ann[\s\S]*Agreed to terms: true[\s\S]*Favorite Integer: 7/);
+  asked = await ask();
+  assert.match(await answer(asked, { status: 'resolved', payload: { declined: true } }), /User declined/);
+  asked = await ask();
+  assert.match(await answer(asked, { status: 'cancelled' }), /User cancelled/);
+  asked = await ask();
+  await runtime.process.stop();
+  await runtime.again();
+  assert.match(await answer(asked, given), /connection over which it waited was lost/);
 });

@@ -71,6 +71,9 @@ const ECHO = JSON.stringify([['everything__echo', { message: 'hello' }]]);
 const QUESTIONS = { title: 'Plan', steps: [{ id: 'when', question: 'When?', options: [{ id: 'now', label: 'Now' }, { id: 'later', label: 'Later' }] }] };
 const ASK = JSON.stringify([['ask_user', QUESTIONS]]);
 
+/** The last result of a tool that the model got. */
+const heard = () => models.getRequests().at(-1).body.messages.at(-1).content;
+
 test('a tool runs after the person allowed it, also after a reload and a restart of the runtime', async () => {
   const host = await open();
   await host.start(ECHO);
@@ -103,6 +106,26 @@ test('a questionnaire: its answers reach the model, and stay in the transcript',
   assert.equal(await again.count(), 0);
 });
 
+test('a form of a server of 2025-11-25: the call waits, also over a reload, and its server gets the answers', async () => {
+  const host = await open();
+  await host.send(JSON.stringify([['everything__trigger-elicitation-request', {}]]));
+  const card = host.panel.question;
+  await card.getByRole('textbox', { name: 'String' }).waitFor();
+  await host.page.reload();
+  await card.getByRole('textbox', { name: 'String' }).fill('Ann');
+  await card.getByRole('button', { name: 'Next', exact: true }).click();
+  await card.getByRole('radio', { name: 'Yes' }).check();
+  await card.getByRole('button', { name: 'Next', exact: true }).click();
+  for (let step = 2; step < 13; step += 1) {
+    await card.getByText(`${step + 1} of 13`).waitFor();
+    await card.getByRole('button', { name: 'Skip', exact: true }).click();
+  }
+  const { detail } = await host.saw('tool-end');
+  assert.equal(detail.ok, true);
+  await host.panel.shows('Done.');
+  assert.match(heard(), /Name: Ann[\s\S]*Agreed to terms: true/);
+});
+
 test('nobody can answer: the model is told at once', async () => {
   const { createChat } = await import(pathToFileURL(built('mindset-agent-node.mjs')));
   const chat = createChat({ server: runtime.origin, appUid: 'firm', agentUid: 'helper' });
@@ -110,6 +133,8 @@ test('nobody can answer: the model is told at once', async () => {
   chat.on(({ type }) => types.push(type));
   assert.equal((await chat.send(ECHO)).text, 'Done.');
   assert.ok(!types.includes('permission_requested') && !types.includes('tool_start'));
+  assert.equal((await chat.send(JSON.stringify([['everything__trigger-elicitation-request', {}]]))).text, 'Done.');
+  assert.match(heard(), /User cancelled/);
   chat.close();
 });
 

@@ -81,6 +81,9 @@ impl Ask {
                 o.insert("questionnaire", tool.asked.questions.to_json());
                 o.insert("call", tool.call.to_json());
                 o.insert("state", tool.asked.state.clone());
+                if tool.asked.live {
+                    o.insert("live", true);
+                }
             }
         }
         if !self.earlier.is_empty() {
@@ -99,8 +102,9 @@ impl Ask {
                     None => Asked::Questions(questions),
                     Some(call) => {
                         let state = value.get("state").cloned().unwrap_or_default();
-                        let (call, asked) = (Approval::from_json(call)?, ToolQuestions { questions, state });
-                        Asked::Tool(Box::new(ToolAsk { call, asked }))
+                        let live = value.get("live").and_then(Value::as_bool).unwrap_or(false);
+                        let asked = ToolQuestions { questions, state, live };
+                        Asked::Tool(Box::new(ToolAsk { call: Approval::from_json(call)?, asked }))
                     }
                 }
             }
@@ -131,6 +135,14 @@ impl Ask {
             Asked::Approval(approval) => Some(approval),
             Asked::Questions(_) => None,
             Asked::Tool(tool) => Some(&tool.call),
+        }
+    }
+
+    /// The tool that asks, of a call that runs on meanwhile.
+    pub(super) fn live(&self) -> Option<&ServerTool> {
+        match &self.what {
+            Asked::Tool(tool) if tool.asked.live => Some(&tool.call.tool),
+            _ => None,
         }
     }
 
@@ -286,7 +298,7 @@ mod tests {
     fn of_tool() -> Ask {
         let text = r#"{"id":"i3","questionnaire":{"id":"i3","steps":[{"id":"a","question":"Why?"}]},
             "call":{"source":"mcp","toolName":"pay","server":"bank","toolInput":{},"supplied":[]},
-            "state":{"requestState":"x"},"earlier":["i1"]}"#;
+            "state":{"requestState":"x"},"live":true,"earlier":["i1"]}"#;
         Ask::from_json(&parse(text).unwrap()).unwrap()
     }
 

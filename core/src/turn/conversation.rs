@@ -6,6 +6,7 @@ use crate::event::{Citation, MessageStatus, ToolSource, Widget};
 use crate::json::Object;
 use crate::{Millis, NextId};
 
+use super::results::Told;
 use super::{Ask, ModelUsage, StoredFile};
 use crate::agui::Interrupt;
 
@@ -82,6 +83,12 @@ pub(super) fn turn_of(messages: &[StoredMessage]) -> &[StoredMessage] {
 
 /// The result of a call that somebody gave up.
 pub(super) fn cancelled(call: &StoredCall, run_id: &str, id: String, now: Millis) -> StoredMessage {
+    if let Some(tool) = call.ask.as_ref().and_then(|ask| ask.live()) {
+        let told = Told::left(tool);
+        let mut message = told.message(id, run_id, &call.id, now);
+        message.effect = told.effect(tool);
+        return message;
+    }
     let mut message = StoredMessage::new(id, run_id, StoredRole::Tool, CANCELLED, now);
     message.call_id = Some(call.id.clone());
     message.status = Some(MessageStatus::Error);

@@ -68,6 +68,8 @@ pub struct Agent {
     pub approvals: Approvals,
     /// Whether the model may ask the person something, by a tool called `ask_user`.
     pub ask_user: bool,
+    /// Whether it may show them a plan for their word, by a tool called `review_plan`.
+    pub plan_review: bool,
 }
 
 /// What the adapter lends a run.

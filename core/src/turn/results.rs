@@ -31,6 +31,9 @@ pub(super) const INTERRUPTED: &str = "The server was interrupted before the resu
 /// What the model is told of a call that goes on asking where nobody can answer.
 const NOBODY: &str = "The tool asks for more input, and nobody can answer it.";
 
+/// What the model is told of a call that ran and got no answer to what it asked.
+const LEFT: &str = "The call was given up while its tool waited for an answer of the person.";
+
 /// What the model must know when nobody knows whether a tool has acted.
 const MAY_HAVE_ACTED: &str = "It is not known whether the tool acted. Do not repeat the call by yourself.";
 
@@ -74,6 +77,11 @@ impl Told {
     pub(super) fn unknown(what: &str, acts: bool, duration: u64) -> Told {
         let content = if acts { format!("{what} {MAY_HAVE_ACTED}") } else { what.to_owned() };
         Told { content, ok: false, duration, unknown: acts }
+    }
+
+    /// A call of `tool` that was given up while it waited for an answer.
+    pub(super) fn left(tool: &ServerTool) -> Told {
+        Told::unknown(LEFT, !tool.read_only, 0)
     }
 
     /// The message to store.

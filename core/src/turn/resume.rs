@@ -10,6 +10,7 @@ use crate::passthrough::{CheckedArgs, FullArgs};
 use crate::{Millis, NextId};
 
 use super::ask::Decision;
+use super::conversation::cancelled;
 use super::results::Told;
 use super::running::Run;
 use super::step::Step;
@@ -106,6 +107,9 @@ pub(super) fn settled(
     now: Millis,
 ) -> Vec<StoredMessage> {
     let Some(ask) = &decided.call.ask else { return Vec::new() };
+    if !decided.runs() && ask.live().is_some() {
+        return vec![cancelled(&decided.call, run_id, ids.next_id(), now)];
+    }
     let mut result = |content: String, ok: bool| {
         let mut message = StoredMessage::new(ids.next_id(), run_id, StoredRole::Tool, content, now);
         message.call_id = Some(decided.call.id.clone());
@@ -119,7 +123,11 @@ pub(super) fn settled(
             let told = ask.questions().map(|questions| questions.told(answers).text());
             vec![result(told.unwrap_or_default(), true)]
         }
-        _ => vec![result(DISMISSED.to_owned(), false)],
+        _ => {
+            let asks = matches!(ask.what, Asked::Questions(_));
+            let told = if asks { questions::dismissed(&decided.call.name) } else { DISMISSED };
+            vec![result(told.to_owned(), false)]
+        }
     };
     if let (Decision::Answered(answers), Some(questions)) = (&decided.decision, ask.questions()) {
         let given = object! { "questionnaire": questions.to_json(), "answers": questions.given(answers) };
@@ -133,7 +141,7 @@ pub(super) fn settled(
 
 /// Whether what the model is told of a call says that a person did not want it.
 pub(super) fn is_declined(content: &str) -> bool {
-    content == DECLINED || content == DISMISSED
+    content == DECLINED || content == DISMISSED || content == questions::UNREAD
 }
 
 impl Run {
@@ -160,8 +168,10 @@ impl Run {
             match self.as_shown(call) {
                 Ok((tool, arguments)) => step.run(&call.id, tool, arguments, decided.answer()),
                 Err(why) => {
-                    let told = Told::refused(why);
-                    let message = told.message(self.ids.next_id(), &self.run_id, &call.id, now);
+                    let message = match call.ask.as_ref().and_then(|ask| ask.live()) {
+                        Some(_) => cancelled(call, &self.run_id, self.ids.next_id(), now),
+                        None => Told::refused(why).message(self.ids.next_id(), &self.run_id, &call.id, now),
+                    };
                     self.store([message.clone()]);
                     self.tell_settled(call, &message, now);
                 }
@@ -170,7 +180,7 @@ impl Run {
         self.run_step(step, now);
     }
 
-    fn tell_settled(&mut self, call: &StoredCall, message: &StoredMessage, now: Millis) {
+    pub(super) fn tell_settled(&mut self, call: &StoredCall, message: &StoredMessage, now: Millis) {
         let (body, mindset) = told(call, message);
         self.emit(body, mindset, now);
     }
@@ -178,7 +188,8 @@ impl Run {
     /// The tool and the arguments of a call that a person has decided about: those that were
     /// shown, or it is not run.
     fn as_shown(&self, call: &StoredCall) -> Result<(ServerTool, FullArgs), String> {
-        let shown = call.ask.as_ref().and_then(|ask| ask.call()).ok_or(GONE)?;
+        let ask = call.ask.as_ref().ok_or(GONE)?;
+        let shown = ask.call().ok_or(GONE)?;
         let Approval { tool, .. } = shown;
         let (name, tool) = self.tools.of(tool.key_name()).ok_or(GONE)?;
         let seen = self.offered.iter().find(|offered| offered.name == name).ok_or(GONE)?;
@@ -186,7 +197,8 @@ impl Run {
         let files = files::for_tool(tool, &self.messages, &*self.files);
         let full = self.tools.inject(checked, tool, &self.passthrough, files.as_ref())?;
         let supplied: Vec<&str> = full.supplied().map(|(name, _)| name).collect();
-        if full.masked() != shown.shown || supplied != shown.supplied {
+        // One that runs has its arguments already.
+        if ask.live().is_none() && (full.masked() != shown.shown || supplied != shown.supplied) {
             return Err(CHANGED.to_owned());
         }
         Ok((tool.clone(), full))
@@ -203,7 +215,7 @@ pub(super) fn told(call: &StoredCall, message: &StoredMessage) -> (crate::agui::
     };
     match call.ask.as_ref().and_then(|ask| ask.call()) {
         Some(shown) => told.event(message, &shown.tool.name, &Owner::Server(&shown.tool)),
-        None => told.event(message, &call.name, &Owner::Server(&questions::tool())),
+        None => told.event(message, &call.name, &Owner::Server(&questions::of(&call.name))),
     }
 }
 

@@ -101,6 +101,9 @@ impl Run {
         if agent.ask_user {
             agent.tools.push(questions::tool());
         }
+        if agent.plan_review {
+            agent.tools.push(questions::plan_tool());
+        }
         let (tools, warnings) = Toolset::new(&input.tools, std::mem::take(&mut agent.tools), &*patterns)?;
         let passthrough = tools.relevant(passthrough);
         let used = conversation.used;

@@ -5,11 +5,10 @@ use crate::agui::{Body, Outcome};
 use crate::event::{Citation, Widget};
 use crate::json::Object;
 use crate::passthrough::{CheckedArgs, FullArgs};
-use crate::questionnaire::Questionnaire;
 
 use super::answer::Answer;
 use super::calls::Call;
-use super::conversation::{CANCELLED, open_interrupts};
+use super::conversation::{CANCELLED, cancelled, open_interrupts};
 use super::files;
 use super::results::{self, Told};
 use super::running::{Reach, Run, State};
@@ -25,10 +24,6 @@ const MAX_ASKED: usize = 256 * 1024;
 /// What the model is told of a call that nobody can allow.
 const NOBODY: &str = "Nobody can approve this call now: it was not run. Go on without this tool, and say what you \
      could not do.";
-
-/// What the model is told of questions that nobody can answer.
-const NO_ANSWERS: &str =
-    "Nobody can answer questions now. Go on without an answer, and say what you have assumed.";
 
 /// A step whose tools run.
 #[derive(Default)]
@@ -182,7 +177,7 @@ impl Run {
             Err(why) => return Fate::Refused(why),
         };
         if questions::is(&tool) {
-            return self.questions(&checked);
+            return self.questions(&tool, &checked);
         }
         let files = files::for_tool(&tool, &self.messages, &*self.files);
         match self.tools.inject(checked, &tool, &self.passthrough, files.as_ref()) {
@@ -194,13 +189,13 @@ impl Run {
         }
     }
 
-    /// The questions of a call of `ask_user`.
-    fn questions(&mut self, arguments: &CheckedArgs) -> Fate {
+    /// The questions of a call of a tool that asks people.
+    fn questions(&mut self, tool: &ServerTool, arguments: &CheckedArgs) -> Fate {
         if self.reach == Reach::Nobody {
-            return Fate::Refused(NO_ANSWERS.to_owned());
+            return Fate::Refused(questions::nobody(tool).to_owned());
         }
         let id = self.ids.next_id();
-        match Questionnaire::read(arguments.given(), &id) {
+        match questions::read(tool, arguments.given(), &id) {
             Ok(questions) => self.asks(id, Asked::Questions(questions)),
             Err(why) => Fate::Refused(format!(
                 "The questions were not asked: {why} Call the tool again with that mended, or go on without."
@@ -229,6 +224,13 @@ impl Run {
         let (body, mindset) = told.event(&message, self.tools.shown(&call.name), &owner);
         self.store([message]);
         self.emit(body, mindset, now);
+    }
+
+    /// Gives up a call that waits for a person.
+    fn leave(&mut self, call: &StoredCall, now: Millis) {
+        let message = cancelled(call, &self.run_id, self.ids.next_id(), now);
+        self.store([message.clone()]);
+        self.tell_settled(call, &message, now);
     }
 
     /// A tool is done. One that is not running, or not any more, changes nothing.
@@ -348,7 +350,7 @@ impl Run {
             self.emit(body, mindset, now);
         }
         for call in &step.asking {
-            self.refuse(call, CANCELLED.to_owned(), now);
+            self.leave(call, now);
         }
     }
 }

@@ -60,6 +60,9 @@ pub struct ToolQuestions {
     pub questions: Questionnaire,
     /// What the call needs to go on with the answers, by its own rules. It is stored.
     pub state: Value,
+    /// The call runs on and waits for the answer, so nobody knows what it has done so far. It
+    /// is not made again: the answer goes to the call that runs.
+    pub live: bool,
 }
 
 /// The answer to [`ToolQuestions`].
@@ -99,7 +102,8 @@ pub enum ToolOutcome {
     Failed(String),
     /// The connection broke: it may or may not have acted. Never repeated.
     Unknown(String),
-    /// It asks the person something, and is to be called again with the answer.
+    /// It asks the person something, and is to be called again with the answer; a live one
+    /// runs on until then.
     Asks(Box<ToolQuestions>),
 }
 

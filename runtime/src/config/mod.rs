@@ -212,6 +212,8 @@ pub struct Agent {
     pub approvals: Approvals,
     /// Whether it may ask people questions, by the tool `ask_user`.
     pub ask_user: bool,
+    /// Whether it may show them its plan for their word, by the tool `review_plan`.
+    pub plan_review: bool,
     /// The hidden message with which it begins every conversation in the chat.
     pub icebreaker: Option<String>,
     /// Messages that a chat offers while nothing was said in it.

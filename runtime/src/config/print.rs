@@ -139,6 +139,7 @@ fn agent(a: &Agent) -> Table {
     t.insert("uploads".into(), Value::Boolean(a.uploads));
     super::approvals::print(&a.approvals, &mut t);
     t.insert("ask_user".into(), Value::Boolean(a.ask_user));
+    t.insert("plan_review".into(), Value::Boolean(a.plan_review));
     if let Some(icebreaker) = &a.icebreaker {
         put(&mut t, "icebreaker", icebreaker.as_str());
     }

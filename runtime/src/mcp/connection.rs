@@ -4,25 +4,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_channel::mpsc;
 use mindset_core::json::{self, Object, Value};
 use reqwest::header::HeaderMap;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest,
-    ElicitationCapability, ErrorCode, Implementation, ListToolsRequest, PaginatedRequestParams,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest, CustomRequest,
+    CustomResult, ElicitationCapability, ErrorCode, Implementation, ListToolsRequest, PaginatedRequestParams,
     ProtocolVersion, ServerResult,
 };
-use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, ServiceError};
+use rmcp::service::{
+    ClientInitializeError, NotificationContext, RequestContext, RunningService, ServiceError,
+};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
-use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient};
 
 use super::fault::{HttpFault, RequestFault};
 use super::form::Retry;
 use super::headers::Mask;
 use super::http::Http;
+use super::live::{Open, Question};
 use super::tools::{Offered, offered};
-use super::wire::{BESIDE, TOO_LARGE};
+use super::wire::{self, BESIDE, CALL, TOO_LARGE};
 use crate::config::McpServer;
 
 /// How long a list is good for when the server does not say so. One that knows
@@ -46,6 +50,8 @@ pub(super) struct Connection {
     /// It has answered a request after the handshake.
     answered: AtomicBool,
     listed: tokio::sync::Mutex<Option<Listed>>,
+    /// The calls that run.
+    open: Arc<Open>,
 }
 
 struct Listed {
@@ -70,7 +76,8 @@ impl Connection {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         };
-        let handler = Handler { changed: Arc::clone(&changed) };
+        let open = Arc::new(Open::default());
+        let handler = Handler { changed: Arc::clone(&changed), open: Arc::clone(&open) };
         let opening = handler.serve_with_lifecycle(transport, lifecycle);
         let service = match tokio::time::timeout(server.connect_timeout, opening).await {
             Ok(Ok(service)) => service,
@@ -78,7 +85,7 @@ impl Connection {
             Err(_) => return Err(RequestFault::NotRun("the server does not answer".into())),
         };
         let (answered, listed) = (AtomicBool::new(false), tokio::sync::Mutex::new(None));
-        Ok(Connection { service, changed, answered, listed })
+        Ok(Connection { service, changed, answered, listed, open })
     }
 
     /// Whether requests can be sent.
@@ -139,12 +146,13 @@ impl Connection {
         Ok((texts, unread, keep))
     }
 
-    /// Calls a tool once. Dropped, it tells the server to stop.
+    /// Calls a tool once. Dropped, it tells the server to stop. What the server asks meanwhile goes
+    /// to `ask`; `limit` does not count then.
     pub(super) async fn call(
         &self,
-        name: &str,
-        arguments: &Object,
+        (name, arguments): (&str, &Object),
         retry: Option<&Retry>,
+        ask: mpsc::Sender<Question>,
         limit: Duration,
     ) -> Result<Value, RequestFault> {
         if !self.is_open() {
@@ -156,6 +164,8 @@ impl Connection {
         params.arguments = Some(serde_json::from_str(&text).unwrap_or_default());
         let mut meta = rmcp::model::RequestMetaObject::default();
         meta.insert(BESIDE.to_owned(), serde_json::Value::String(text));
+        let call = self.open.begin(ask);
+        meta.insert(CALL.to_owned(), call.number.into());
         params.meta = Some(meta);
         if let Some(retry) = retry {
             let response = |(key, value): &(String, Value)| {
@@ -165,7 +175,7 @@ impl Connection {
             params.request_state.clone_from(&retry.state);
         }
         let answer = self.service.peer().call_tool_once(params);
-        let Ok(answer) = tokio::time::timeout(limit, answer).await else {
+        let Some(answer) = call.clock.patiently(limit, answer).await else {
             return Err(RequestFault::Unknown("the server did not answer in time".into()));
         };
         let CallToolResponse::Complete(result) = self.answer(answer)? else {
@@ -233,10 +243,11 @@ fn not_opened(error: &ClientInitializeError) -> RequestFault {
     RequestFault::NotRun(reason)
 }
 
-/// What the server may ask of us while it works: nothing. Questions to people come back as the
-/// result of a call, and everything else is refused, by what rmcp does unless told otherwise.
+/// What the server may ask of us while it works: what a person can be asked in a form. Everything
+/// else is refused, by what rmcp does unless told otherwise.
 struct Handler {
     changed: Arc<AtomicBool>,
+    open: Arc<Open>,
 }
 
 impl ClientHandler for Handler {
@@ -245,6 +256,23 @@ impl ClientHandler for Handler {
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(ElicitationCapability::default());
         ClientConfig::new(capabilities, own)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CustomResult, ErrorData> {
+        let Some((number, params)) = wire::question(&request) else {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "Not known here.", None));
+        };
+        let asked = self.open.ask(number, &params);
+        let answer = tokio::select! {
+            answer = asked => answer?,
+            // The server does not wait any more; nothing is sent for this.
+            () = context.ct.cancelled() => Value::Null,
+        };
+        Ok(CustomResult(serde_json::from_str(&answer.text()).unwrap_or_default()))
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {

@@ -1,5 +1,6 @@
-//! What a server asks of the person before it goes on (`input_required`, forms only): its
-//! schema as a questionnaire, and the answers as it wants them back.
+//! What a server asks of the person before it goes on (`input_required`, or `elicitation/create` of
+//! the older revision; forms only): its schema as a questionnaire, and the answers as it wants them
+//! back.
 
 use mindset_core::json::{self, Object, Value};
 use mindset_core::object;
@@ -39,7 +40,8 @@ pub(super) fn questions(result: &Value) -> Option<ToolQuestions> {
     }
     let message = requests(&state).find_map(|(_, request)| request.get("params")?.str("message"));
     let title = message.map(|message| bounded(message, questionnaire::LABEL - 4));
-    Some(ToolQuestions { questions: Questionnaire { id: String::new(), title, steps }, state })
+    let questions = Questionnaire { id: String::new(), title, steps };
+    Some(ToolQuestions { questions, state, live: false })
 }
 
 /// The answer as the server wants it, or the questions once more, with what does not fit.

@@ -127,14 +127,17 @@ impl Http {
         if status == StatusCode::NOT_FOUND && in_session {
             return Err(HttpFault::Gone);
         }
-        let id = wire::id(&message);
+        let (id, call) = (wire::id(&message), wire::call(&message));
         if !status.is_success() {
             return refused(response, &message, id.as_ref(), in_session).await;
         }
         let session = response.headers().get(SESSION).and_then(|v| v.to_str().ok()).map(str::to_owned);
         let expect = Expect::of(&message);
         if kind(&response) == Some("text/event-stream") {
-            return Ok(StreamableHttpPostResponse::Sse(events(response, expect, id, self.0.limit), session));
+            return Ok(StreamableHttpPostResponse::Sse(
+                events(response, expect, (id, call), self.0.limit),
+                session,
+            ));
         }
         // Nothing is expected after a notification, whatever came.
         let Some(id) = id else { return Ok(StreamableHttpPostResponse::Accepted) };
@@ -142,7 +145,7 @@ impl Http {
             return Err(HttpFault::Unreadable);
         }
         let text = read(response, self.0.limit).await?;
-        let text = wire::incoming(&text, expect, Some(&id)).ok_or(HttpFault::Unreadable)?;
+        let text = wire::incoming(&text, expect, Some(&id), call).ok_or(HttpFault::Unreadable)?;
         let message = serde_json::from_str(&text).map_err(|_| HttpFault::Unreadable)?;
         Ok(StreamableHttpPostResponse::Json(message, session))
     }
@@ -204,7 +207,7 @@ impl StreamableHttpClient for Http {
         if !response.status().is_success() || kind(&response) != Some("text/event-stream") {
             return Err(Fault::ServerDoesNotSupportSse);
         }
-        Ok(events(response, Expect::Any, None, self.0.limit))
+        Ok(events(response, Expect::Any, (None, None), self.0.limit))
     }
 }
 
@@ -264,7 +267,7 @@ async fn refused(
     let question = discover(message);
     let is_json = kind(&response) == Some("application/json");
     let text = if is_json { read(response, MAX_ERROR).await.unwrap_or_default() } else { String::new() };
-    let text = wire::incoming(&text, Expect::of(message), id);
+    let text = wire::incoming(&text, Expect::of(message), id, None);
     let answer = text.and_then(|text| serde_json::from_str(&text).ok());
     if in_session && status == StatusCode::BAD_REQUEST && answer.as_ref().is_some_and(blames_session) {
         return Err(HttpFault::Gone);

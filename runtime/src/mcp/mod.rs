@@ -12,6 +12,7 @@ mod fault;
 mod form;
 mod headers;
 mod http;
+mod live;
 mod outcome;
 mod slot;
 mod stream;
@@ -35,10 +36,12 @@ use reqwest::header::{HeaderName, HeaderValue};
 
 use self::fault::RequestFault;
 use self::headers::Mask;
+use self::live::{Came, Kept};
 use self::slot::Slot;
 use crate::config::{Config, McpServer};
 
 pub(crate) use self::fault::McpFault;
+pub(crate) use self::live::LiveCall;
 pub(crate) use self::tools::Offered;
 
 /// Most connections of the process.
@@ -81,6 +84,8 @@ struct Inner {
     /// By app and uid.
     servers: BTreeMap<(String, String), Arc<McpServer>>,
     slots: Mutex<HashMap<(Caller, String), Arc<Slot>>>,
+    /// Calls that wait for an answer.
+    kept: Kept,
     sweeping: AtomicBool,
     closed: AtomicBool,
     most: usize,
@@ -106,6 +111,7 @@ impl Servers {
         Servers(Arc::new(Inner {
             servers: servers.collect(),
             slots: Mutex::default(),
+            kept: Kept::default(),
             sweeping: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             most,
@@ -144,28 +150,56 @@ impl Servers {
         headers.iter().map(shown).collect()
     }
 
-    /// Runs a call. Dropped before it ends, it tells the server to stop.
-    pub(crate) async fn call(&self, caller: &Caller, request: &ToolRequest) -> ToolOutcome {
-        let server = request.server.as_deref().unwrap_or_default();
-        let slot = match self.slot(&caller.app, caller, server) {
-            Ok(slot) => slot,
-            Err(reason) => return not_run(&reason),
+    /// The call that runs on and has asked what `request` answers, if it is still there.
+    pub(crate) fn waiting(&self, request: &ToolRequest) -> Option<LiveCall> {
+        let answer = request.answer.as_ref().filter(|answer| answer.asked.live)?;
+        self.0.kept.take(&answer.asked)
+    }
+
+    /// Ends the calls of a conversation that wait for an answer: none will come.
+    pub(crate) fn release(&self, conversation: i64) {
+        self.0.kept.release(conversation);
+    }
+
+    /// Runs a call for a conversation, or has the one that waits go on. Dropped before it ends, it
+    /// tells the server to stop.
+    pub(crate) async fn call(
+        &self,
+        caller: &Caller,
+        request: &ToolRequest,
+        (conversation, waiting): (i64, Option<LiveCall>),
+    ) -> ToolOutcome {
+        let live = request.answer.as_ref().is_some_and(|answer| answer.asked.live);
+        let retry = request.answer.as_ref().map(form::retry).transpose();
+        let mut call = match (live, waiting, retry) {
+            (true, None, _) => {
+                return ToolOutcome::Unknown(
+                    "The server asked the person something, and the connection over which it waited was lost."
+                        .to_owned(),
+                );
+            }
+            (true, Some(call), Err(mut again)) => {
+                self.0.kept.keep(conversation, call, &mut again);
+                return ToolOutcome::Asks(again);
+            }
+            (_, _, Err(again)) => return ToolOutcome::Asks(again),
+            (true, Some(mut call), Ok(answer)) => {
+                call.answer(&answer.unwrap_or_default());
+                call
+            }
+            (false, _, Ok(retry)) => match self.begin(caller, request, retry) {
+                Ok(call) => call,
+                Err(reason) => return not_run(&reason),
+            },
         };
-        if !self
-            .0
-            .servers
-            .get(&(caller.app.clone(), server.to_owned()))
-            .is_some_and(|s| s.offers(&request.name))
-        {
-            return not_run("the tool is not offered");
-        }
-        let retry = match request.answer.as_ref().map(form::retry).transpose() {
-            Ok(retry) => retry,
-            Err(again) => return ToolOutcome::Asks(again),
-        };
-        let outcome = match slot.call(&request.name, request.arguments.expose(), retry.as_ref()).await {
-            Ok(result) => outcome::outcome(&result),
-            Err(fault) => failed(fault),
+        let slot = Arc::clone(&call.slot);
+        let outcome = match call.next().await {
+            Came::Done(Ok(result)) => outcome::outcome(&result),
+            Came::Done(Err(fault)) => failed(fault),
+            Came::Asks(mut asked) => {
+                self.0.kept.keep(conversation, call, &mut asked);
+                ToolOutcome::Asks(asked)
+            }
         };
         let outcome = masked(outcome, slot.mask());
         match outcome {
@@ -176,9 +210,30 @@ impl Servers {
         }
     }
 
+    /// The call, not yet sent.
+    fn begin(
+        &self,
+        caller: &Caller,
+        request: &ToolRequest,
+        retry: Option<form::Retry>,
+    ) -> Result<LiveCall, String> {
+        let server = request.server.as_deref().unwrap_or_default();
+        let slot = self.slot(&caller.app, caller, server)?;
+        if !self
+            .0
+            .servers
+            .get(&(caller.app.clone(), server.to_owned()))
+            .is_some_and(|s| s.offers(&request.name))
+        {
+            return Err("the tool is not offered".to_owned());
+        }
+        Ok(LiveCall::new(slot, &request.name, request.arguments.expose(), retry))
+    }
+
     /// Closes all connections, for good.
     pub(crate) async fn close(&self) {
         self.0.closed.store(true, Ordering::Relaxed);
+        self.0.kept.clear();
         let slots: Vec<Arc<Slot>> = self.0.lock().drain().map(|(_, slot)| slot).collect();
         // One that is just being opened would be waited for.
         let closing = join_all(slots.iter().map(|slot| slot.close()));
@@ -287,9 +342,9 @@ fn masked(outcome: ToolOutcome, mask: &Mask) -> ToolOutcome {
         ToolOutcome::Asks(asked) => {
             let shown = mask.apply(asked.questions.to_json().text());
             let questions = json::parse(&shown).ok().and_then(|shown| Questionnaire::from_json(&shown));
-            let state = asked.state;
+            let ToolQuestions { state, live, .. } = *asked;
             match questions {
-                Some(questions) => ToolOutcome::Asks(Box::new(ToolQuestions { questions, state })),
+                Some(questions) => ToolOutcome::Asks(Box::new(ToolQuestions { questions, state, live })),
                 None => ToolOutcome::Failed("The tool asks what cannot be shown.".to_owned()),
             }
         }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_channel::mpsc;
 use mindset_core::json::{Object, Value};
 use reqwest::header::HeaderMap;
 
@@ -11,6 +12,7 @@ use super::connection::Connection;
 use super::fault::RequestFault;
 use super::form::Retry;
 use super::headers::Mask;
+use super::live::Question;
 use super::tools::Offered;
 use crate::config::McpServer;
 
@@ -72,18 +74,20 @@ impl Slot {
     }
 
     /// Calls a tool: once, and once more only if the server has said that the first
-    /// call did not run.
+    /// call did not run. What it asks meanwhile goes to `ask`.
     pub(super) async fn call(
         &self,
         name: &str,
         arguments: &Object,
         retry: Option<&Retry>,
+        ask: &mpsc::Sender<Question>,
     ) -> Result<Value, RequestFault> {
         let connection = self.connection(None).await?;
-        let mut result = connection.call(name, arguments, retry, self.server.timeout).await;
+        let limit = self.server.timeout;
+        let mut result = connection.call((name, arguments), retry, ask.clone(), limit).await;
         if result == Err(RequestFault::Gone) {
             let renewed = self.connection(Some(&connection)).await?;
-            result = renewed.call(name, arguments, retry, self.server.timeout).await;
+            result = renewed.call((name, arguments), retry, ask.clone(), limit).await;
         }
         self.touch();
         result

@@ -15,10 +15,10 @@ use super::wire::{self, Expect};
 pub(super) fn events(
     response: Response,
     expect: Expect,
-    id: Option<Value>,
+    (id, call): (Option<Value>, Option<u64>),
     limit: usize,
 ) -> BoxStream<'static, Result<Sse, SseError>> {
-    let reading = Reading { response, decoder: sse::Decoder::new(limit), expect, id, over: false };
+    let reading = Reading { response, decoder: sse::Decoder::new(limit), expect, id, call, over: false };
     stream::unfold(reading, |mut reading| async move {
         loop {
             if reading.over {
@@ -45,6 +45,8 @@ struct Reading {
     decoder: sse::Decoder,
     expect: Expect,
     id: Option<Value>,
+    /// The number of the call that it answers.
+    call: Option<u64>,
     over: bool,
 }
 
@@ -63,7 +65,7 @@ impl Reading {
             };
             let id = (!frame.id.is_empty()).then_some(frame.id);
             let data = match frame.event.as_str() {
-                "" | "message" => wire::incoming(&frame.data, self.expect, None),
+                "" | "message" => wire::incoming(&frame.data, self.expect, None, self.call),
                 _ => None,
             };
             if id.is_some() || data.is_some() {

@@ -6,10 +6,18 @@
 //! call, and each listed tool, exactly as they were written.
 
 use mindset_core::json::{self, Object, Value};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, CustomRequest, ServerJsonRpcMessage};
 
 /// Under this name text travels beside rmcp's types; it never leaves the process.
 pub(super) const BESIDE: &str = "mindset.text";
+
+/// Under this name the number of a call travels with it, and with what its server asks; it never
+/// leaves the process.
+pub(super) const CALL: &str = "mindset.call";
+
+/// The method by which a server asks people, and its name beside rmcp's types.
+const ASK: &str = "elicitation/create";
+const QUESTION: &str = "mindset/question";
 
 /// The code and mark of errors that are made here, not by the server.
 pub(super) const TOO_LARGE: i32 = -32_099;
@@ -49,9 +57,6 @@ impl Expect {
 /// A message as it is sent: a call with its arguments as they were written.
 pub(super) fn outgoing(message: &ClientJsonRpcMessage) -> Option<String> {
     let text = serde_json::to_string(message).ok()?;
-    if is_handshake(message) {
-        return without_questions(text);
-    }
     if Expect::of(message) != Expect::Call {
         return Some(text);
     }
@@ -59,6 +64,7 @@ pub(super) fn outgoing(message: &ClientJsonRpcMessage) -> Option<String> {
     let Some(Value::Object(params)) = value.get_mut("params") else { return Some(text) };
     let Some(Value::Object(meta)) = params.get_mut("_meta") else { return Some(text) };
     let Some(Value::String(arguments)) = meta.remove(BESIDE) else { return Some(text) };
+    meta.remove(CALL);
     let is_empty = meta.is_empty();
     params.insert("arguments", json::parse(&arguments).ok()?);
     if is_empty {
@@ -67,26 +73,38 @@ pub(super) fn outgoing(message: &ClientJsonRpcMessage) -> Option<String> {
     Some(value.text())
 }
 
-/// Whether it is the handshake of the revision with sessions.
-fn is_handshake(message: &ClientJsonRpcMessage) -> bool {
-    matches!(message, ClientJsonRpcMessage::Request(request)
-        if matches!(request.request, ClientRequest::InitializeRequest(_)))
+/// The number of the call that is sent.
+pub(super) fn call(message: &ClientJsonRpcMessage) -> Option<u64> {
+    let ClientJsonRpcMessage::Request(request) = message else { return None };
+    let ClientRequest::CallToolRequest(call) = &request.request else { return None };
+    call.params.meta.as_ref()?.get(CALL)?.as_u64()
 }
 
-/// That revision asks people over a connection that waits, which is not done here: servers are
-/// not told that people can be asked.
-fn without_questions(text: String) -> Option<String> {
-    let mut value = json::parse(&text).ok()?;
-    let capabilities = value.get_mut("params").and_then(|params| params.get_mut("capabilities"));
-    if let Some(Value::Object(capabilities)) = capabilities {
-        capabilities.remove("elicitation");
+/// What a server asks people, and the number of the call on whose stream it came.
+pub(super) fn question(request: &CustomRequest) -> Option<(Option<u64>, Value)> {
+    if request.method != QUESTION {
+        return None;
     }
-    Some(value.text())
+    let params = request.params.as_ref()?;
+    let number = params.get(CALL).and_then(serde_json::Value::as_u64);
+    Some((number, json::parse(params.get(BESIDE)?.as_str()?).ok()?))
+}
+
+/// What a server asks, as a request that rmcp hands on as it is.
+fn asked(mut message: Object, call: Option<u64>) -> Object {
+    let params = message.remove("params").unwrap_or_default();
+    let mut own = Object::new();
+    own.insert(BESIDE, params.text());
+    own.insert_some(CALL, call);
+    message.insert("method", QUESTION);
+    message.insert("params", own);
+    message
 }
 
 /// A server's message as rmcp can take it; `None` when there is no use for it.
-/// `id` is that of the request which it can only be the answer to, whatever id it has.
-pub(super) fn incoming(text: &str, expect: Expect, id: Option<&Value>) -> Option<String> {
+/// `id` is that of the request which it can only be the answer to, whatever id it has; `call` the
+/// number of the call on whose stream it came.
+pub(super) fn incoming(text: &str, expect: Expect, id: Option<&Value>, call: Option<u64>) -> Option<String> {
     let Ok(Value::Object(mut message)) = json::parse(text) else { return None };
     message.insert("jsonrpc", "2.0");
     let answers = message.get("error").is_some() || message.get("result").is_some();
@@ -100,6 +118,13 @@ pub(super) fn incoming(text: &str, expect: Expect, id: Option<&Value>) -> Option
         message.insert("result", adapted(result, expect));
     } else if expect == Expect::Start {
         return None;
+    } else if message.get("id").is_some() {
+        match message.str("method") {
+            Some(ASK) => message = asked(message, call),
+            // Nobody else may speak so.
+            Some(QUESTION) => return None,
+            _ => {}
+        }
     }
     let text = message.text();
     serde_json::from_str::<ServerJsonRpcMessage>(&text).ok().map(|_| text)

@@ -39,6 +39,7 @@ impl Runs {
             return Err(ApiError::new(ErrorCode::Busy, message).with("runId", run_id));
         }
         self.store.delete_conversation(conversation).await?;
+        self.tools.release(conversation);
         if let Some(recorder) = self.recorder() {
             recorder.forget(conversation);
         }

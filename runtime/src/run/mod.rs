@@ -298,6 +298,7 @@ impl Runs {
         let entries = vec![Entry::Messages(closed), end];
         let part = Part { run: stored.key, conversation: stored.conversation_key, first: 0, entries };
         self.store.log().append(part).await?;
+        self.tools.release(stored.conversation_key);
         self.queues.ended(user, run_id, End::Stopped);
         Ok(RunStatus::Ended(RunState::Cancelled))
     }

@@ -210,6 +210,7 @@ impl Runs {
             tools: std::mem::take(&mut listed.tools),
             approvals: order.agent.approvals.clone(),
             ask_user: order.agent.ask_user,
+            plan_review: order.agent.plan_review,
         };
         let links = Arc::clone(&self.links);
         let files = Box::new(move |id: &str| links.link(id, clock::now()));

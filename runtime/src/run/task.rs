@@ -95,9 +95,15 @@ struct Task {
 
 impl Task {
     async fn drive(mut self: Box<Self>) {
+        let mut begun = false;
         loop {
             match self.drain().await {
                 Ok(Some(state)) => return self.finish(state).await,
+                // Calls that waited and were not answered now are passed over.
+                Ok(None) if !begun => {
+                    begun = true;
+                    self.release();
+                }
                 Ok(None) => {}
                 Err(error) => {
                     self.fail(&error);
@@ -217,9 +223,11 @@ impl Task {
         let (runs, scope) = (Arc::clone(&self.start.runs), self.start.scope.clone());
         let (key, run_id) = (self.start.run.conversation_key, self.start.run_id.clone());
         let watched = self.start.watch.tool(&request);
+        // Now, before what waits is let go.
+        let waiting = runs.tools.waiting(&request);
         let call = async move {
             let begin = Instant::now();
-            let outcome = runs.tools.call(&scope, &request).await;
+            let outcome = runs.tools.call(&scope, &request, (key, waiting)).await;
             watched.end(&outcome);
             let duration = millis(begin);
             record(&runs, (key, &run_id), &scope, (&request, &outcome, duration));
@@ -281,10 +289,17 @@ impl Task {
         })));
     }
 
+    fn release(&self) {
+        self.start.runs.tools.release(self.start.run.conversation_key);
+    }
+
     async fn finish(&mut self, state: RunState) {
         self.start.watch.end(state);
         self.answer = None;
         self.calls.clear();
+        if state != RunState::Waiting {
+            self.release();
+        }
         tracing::debug!(run = self.start.run_id, state = RunStatus::Ended(state).as_str(), "run ended");
         let last = self.last.take();
         let stored = if self.broken { None } else { Some(self.script.end(state, last.clone()).await) };

@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::dev;
 use crate::error::{ApiError, ApiResult};
 use crate::knowledge::Knowledge;
-use crate::mcp::{Caller, McpFault, Offered, Servers};
+use crate::mcp::{Caller, LiveCall, McpFault, Offered, Servers};
 
 /// For whom the tools of a run work, and what they may reach.
 #[derive(Debug, Clone)]
@@ -159,13 +159,28 @@ impl Tools {
         }
     }
 
-    /// Runs one call, once.
-    pub(crate) async fn call(&self, scope: &Scope, request: &ToolRequest) -> ToolOutcome {
+    /// The call that runs on and has asked what `request` answers.
+    pub(crate) fn waiting(&self, request: &ToolRequest) -> Option<LiveCall> {
+        self.servers.waiting(request)
+    }
+
+    /// Ends the calls of a conversation that wait for an answer: none will come.
+    pub(crate) fn release(&self, conversation: i64) {
+        self.servers.release(conversation);
+    }
+
+    /// Runs one call of a conversation, once, or has the one that waits go on.
+    pub(crate) async fn call(
+        &self,
+        scope: &Scope,
+        request: &ToolRequest,
+        of: (i64, Option<LiveCall>),
+    ) -> ToolOutcome {
         let app = scope.caller.app.as_str();
         let outcome = match (request.source, &request.server) {
             (ToolSource::Builtin, _) => self.knowledge.search(app, &scope.contexts, request).await,
             (ToolSource::Mcp, Some(server)) if scope.mcp_servers.contains(server) => {
-                self.servers.call(&scope.caller, request).await
+                self.servers.call(&scope.caller, request, of).await
             }
             (ToolSource::Mcp | ToolSource::Page, _) => {
                 ToolOutcome::Failed(format!("There is no tool {}. Go on without it.", request.name))

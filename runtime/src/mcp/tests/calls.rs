@@ -11,7 +11,7 @@ use super::*;
 async fn called(reply: impl Fn(&Seen) -> Reply + Send + Sync + 'static, more: &str) -> (ToolOutcome, Peer) {
     let peer = Peer::start(legacy(move |seen| seen.is("tools/call").then(|| reply(seen)))).await;
     let servers = servers(&peer.url(), more);
-    let outcome = servers.call(&caller("one"), &request("echo", "{}")).await;
+    let outcome = servers.call(&caller("one"), &request("echo", "{}"), NEW).await;
     servers.close().await;
     (outcome, peer)
 }
@@ -127,7 +127,7 @@ async fn a_slow_server_is_told_to_stop() {
     for silent in [Reply::silence(), Reply::part_of_stream(": wait\n\n", true)] {
         let peer = Peer::start(legacy(move |seen| seen.is("tools/call").then(|| silent.clone()))).await;
         let servers = servers(&peer.url(), "timeout='200ms'");
-        let outcome = servers.call(&caller("one"), &request("echo", "{}")).await;
+        let outcome = servers.call(&caller("one"), &request("echo", "{}"), NEW).await;
         assert_eq!(outcome, unknown("the server did not answer in time"));
         assert_eq!(peer.count("tools/call"), 1);
         let stop = peer.until(|s| s.is("notifications/cancelled")).await;
@@ -144,7 +144,7 @@ async fn a_call_that_nobody_waits_for_is_told_to_stop() {
     let servers = servers(&peer.url(), "");
     let running = tokio::spawn({
         let servers = servers.clone();
-        async move { servers.call(&caller("one"), &request("echo", "{}")).await }
+        async move { servers.call(&caller("one"), &request("echo", "{}"), NEW).await }
     });
     peer.until(|s| s.is("tools/call")).await;
     running.abort();
@@ -163,7 +163,7 @@ async fn calls_run_side_by_side() {
     let (caller, slow) = (caller("one"), request("slow", "{}"));
     servers.tools("app", &caller, "s").await.unwrap();
     let started = std::time::Instant::now();
-    let calls = (0..20).map(|_| servers.call(&caller, &slow));
+    let calls = (0..20).map(|_| servers.call(&caller, &slow, NEW));
     let outcomes = join_all(calls).await;
     assert!(outcomes.iter().all(|o| *o == done("slow")));
     assert!(started.elapsed() < Duration::from_millis(8000), "{:?}", started.elapsed());
@@ -181,7 +181,7 @@ async fn arguments_arrive_as_they_were_written() {
         '\u{2028}'
     );
     let sent = request("echo", &arguments);
-    assert_eq!(servers.call(&caller("one"), &sent).await, done("ok"));
+    assert_eq!(servers.call(&caller("one"), &sent, NEW).await, done("ok"));
     let call = peer.until(|s| s.is("tools/call")).await;
     let arrived = call.body.get("params").and_then(|p| p.get("arguments")).unwrap();
     assert_eq!(arrived.as_object(), Some(sent.arguments.expose()));
@@ -192,16 +192,14 @@ async fn arguments_arrive_as_they_were_written() {
 
 #[tokio::test]
 async fn a_server_that_asks_back_is_refused_and_goes_on() {
-    let ask = r#"{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"Name?","mode":"form","requestedSchema":{"type":"object","properties":{"n":{"type":"string"}}}}}"#;
+    let ask = r#"{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"Name?","mode":"url","url":"https://a.example/"}}"#;
     let sample = r#"{"jsonrpc":"2.0","id":"q2","method":"sampling/createMessage","params":{"messages":[],"maxTokens":5}}"#;
     let strange = r#"{"jsonrpc":"2.0","id":"q3","method":"wholly/unknown","params":{}}"#;
     let (outcome, peer) =
         called(move |seen| seen.streamed(&[ask, sample, strange], &says("went on")), "").await;
     assert_eq!(outcome, done("went on"));
     let answer = |id: &str| peer.seen().into_iter().find(|s| s.body.str("id") == Some(id));
-    let declined = peer.until(|s| s.body.str("id") == Some("q1")).await;
-    assert_eq!(declined.body.get("result").and_then(|r| r.str("action")), Some("decline"));
-    for id in ["q2", "q3"] {
+    for id in ["q1", "q2", "q3"] {
         let refused = peer.until(|s| s.body.str("id") == Some(id)).await;
         assert!(refused.body.get("error").is_some(), "{}", refused.text);
         assert_eq!(answer(id).unwrap().header("x-user-id"), "user-one");
@@ -245,12 +243,12 @@ async fn an_error_does_not_recite_what_the_page_supplied() {
         ToolRequest { arguments: arguments.inject(&declared, value).unwrap(), ..request(tool, "{}") }
     };
     for tool in ["fails", "errs"] {
-        let outcome = servers.call(&caller("one"), &call(tool)).await;
+        let outcome = servers.call(&caller("one"), &call(tool), NEW).await;
         let expected =
             r#"{"said":"by the MODEL","key":"•••","deep":{"a":["•••"]},"number":•••,"pin":•••,"code":"•••"}"#;
         assert_eq!(outcome, failed(expected), "{tool}");
     }
-    let ToolOutcome::Done { content, .. } = servers.call(&caller("one"), &call("works")).await else {
+    let ToolOutcome::Done { content, .. } = servers.call(&caller("one"), &call("works"), NEW).await else {
         panic!("it works")
     };
     assert!(content.contains("deep-canary"), "{content}");

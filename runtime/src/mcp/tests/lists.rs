@@ -140,10 +140,10 @@ async fn what_only_reads_and_what_is_offered() {
 async fn what_is_not_offered_cannot_be_called() {
     let peer = Peer::start(legacy(|_| None)).await;
     let servers = servers(&peer.url(), "exclude=['echo']");
-    let outcome = servers.call(&caller("one"), &request("echo", "{}")).await;
+    let outcome = servers.call(&caller("one"), &request("echo", "{}"), NEW).await;
     assert_eq!(outcome, ToolOutcome::Failed("The call was not carried out: the tool is not offered.".into()));
     let elsewhere = ToolRequest { server: Some("t".into()), ..request("echo", "{}") };
-    assert!(matches!(servers.call(&caller("one"), &elsewhere).await, ToolOutcome::Failed(_)));
+    assert!(matches!(servers.call(&caller("one"), &elsewhere, NEW).await, ToolOutcome::Failed(_)));
     assert_eq!(peer.count("tools/call"), 0);
     servers.close().await;
 }

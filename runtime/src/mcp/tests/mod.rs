@@ -1,5 +1,6 @@
 //! Against small servers written for the case.
 
+mod asks;
 mod calls;
 mod lists;
 mod network;
@@ -59,6 +60,9 @@ fn request(tool: &str, arguments: &str) -> ToolRequest {
         answer: None,
     }
 }
+
+/// A call of conversation 1 that nothing of waits.
+const NEW: (i64, Option<LiveCall>) = (1, None);
 
 fn done(content: &str) -> ToolOutcome {
     ToolOutcome::Done { content: content.into(), sources: Vec::new(), widgets: Vec::new() }

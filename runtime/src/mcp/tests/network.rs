@@ -37,7 +37,7 @@ async fn redirects_within_the_origin_are_followed_when_configured() {
     })
     .await;
     let servers = servers(&peer.url(), "redirects=true");
-    assert_eq!(servers.call(&caller("one"), &request("echo", "{}")).await, done("ok"));
+    assert_eq!(servers.call(&caller("one"), &request("echo", "{}"), NEW).await, done("ok"));
     assert!(peer.seen().iter().all(|s| s.header("x-user-id") == "user-one"));
     servers.close().await;
     // A loop ends, and a redirect that would turn a POST into a GET is none.
@@ -77,12 +77,12 @@ async fn answers_over_the_bound_are_dropped() {
     .await;
     let servers = servers(&peer.url(), "");
     for tool in ["json", "stream", "endless", "id"] {
-        let outcome = servers.call(&caller("one"), &request(tool, "{}")).await;
+        let outcome = servers.call(&caller("one"), &request(tool, "{}"), NEW).await;
         let large = "It is not known whether the call was carried out: the server's answer is too large.";
         assert_eq!(outcome, ToolOutcome::Unknown(large.into()), "{tool}");
     }
     // One that fits goes through.
-    assert_eq!(servers.call(&caller("one"), &request("echo", "{}")).await, done("ok"));
+    assert_eq!(servers.call(&caller("one"), &request("echo", "{}"), NEW).await, done("ok"));
     assert_eq!(peer.count("tools/call"), 5);
     servers.close().await;
 }
@@ -94,7 +94,7 @@ async fn a_server_that_is_not_there_is_asked_once_for_all_who_wait() {
     drop(free);
     let servers = servers(&url, "");
     assert_eq!(fault(&servers).await, "the server cannot be reached");
-    let outcome = servers.call(&caller("one"), &request("echo", "{}")).await;
+    let outcome = servers.call(&caller("one"), &request("echo", "{}"), NEW).await;
     assert_eq!(
         outcome,
         ToolOutcome::Failed("The call was not carried out: the server cannot be reached.".into())
@@ -104,7 +104,7 @@ async fn a_server_that_is_not_there_is_asked_once_for_all_who_wait() {
     let servers = super::servers(&silent.url(), "connect_timeout='1s'");
     let started = Instant::now();
     let (one, two) = (caller("one"), request("echo", "{}"));
-    let all = join_all((0..5).map(|_| servers.call(&one, &two))).await;
+    let all = join_all((0..5).map(|_| servers.call(&one, &two, NEW))).await;
     assert!(started.elapsed() < Duration::from_millis(3500), "{:?}", started.elapsed());
     let outcome = ToolOutcome::Failed("The call was not carried out: the server does not answer.".into());
     assert!(all.iter().all(|o| *o == outcome), "{all:?}");
@@ -168,7 +168,7 @@ async fn a_server_that_does_not_know_the_new_revision_is_asked_for_the_old_one()
         })
         .await;
         let servers = servers(&peer.url(), "connect_timeout='3s'");
-        assert_eq!(servers.call(&caller("one"), &request("echo", "{}")).await, done("ok"), "{shown}");
+        assert_eq!(servers.call(&caller("one"), &request("echo", "{}"), NEW).await, done("ok"), "{shown}");
         servers.close().await;
     }
 }

@@ -66,12 +66,22 @@ impl Seen {
     }
 }
 
+/// The rest of an answer, once it can be told from all that was asked so far.
+type Rest = dyn Fn(&[Seen]) -> Option<String> + Send + Sync;
+
 /// What is sent back, and what becomes of the connection.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Reply {
     bytes: Vec<u8>,
     delay: Duration,
     then: Then,
+    rest: Option<Arc<Rest>>,
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.bytes))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,7 +105,12 @@ impl Reply {
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        Reply { bytes: format!("{head}\r\n{body}").into_bytes(), delay: Duration::ZERO, then: Then::Keep }
+        Reply {
+            bytes: format!("{head}\r\n{body}").into_bytes(),
+            delay: Duration::ZERO,
+            then: Then::Keep,
+            rest: None,
+        }
     }
 
     pub(super) fn accepted() -> Reply {
@@ -104,19 +119,29 @@ impl Reply {
 
     /// Nothing, for ever.
     pub(super) fn silence() -> Reply {
-        Reply { bytes: Vec::new(), delay: Duration::ZERO, then: Then::Hang }
+        Reply { bytes: Vec::new(), delay: Duration::ZERO, then: Then::Hang, rest: None }
     }
 
     /// The end of the connection instead of an answer.
     pub(super) fn cut() -> Reply {
-        Reply { bytes: Vec::new(), delay: Duration::ZERO, then: Then::Close }
+        Reply { bytes: Vec::new(), delay: Duration::ZERO, then: Then::Close, rest: None }
     }
 
     /// The beginning of a stream, and then its end or nothing.
     pub(super) fn part_of_stream(events: &str, hang: bool) -> Reply {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 99999999\r\n\r\n";
         let then = if hang { Then::Hang } else { Then::Close };
-        Reply { bytes: format!("{head}{events}").into_bytes(), delay: Duration::ZERO, then }
+        Reply { bytes: format!("{head}{events}").into_bytes(), delay: Duration::ZERO, then, rest: None }
+    }
+
+    /// A stream that ends with `rest`, when that can be told.
+    pub(super) fn stream_until(
+        events: &str,
+        rest: impl Fn(&[Seen]) -> Option<String> + Send + Sync + 'static,
+    ) -> Reply {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        let bytes = format!("{head}{events}").into_bytes();
+        Reply { bytes, delay: Duration::ZERO, then: Then::Close, rest: Some(Arc::new(rest)) }
     }
 
     pub(super) fn header(mut self, name: &str, value: &str) -> Reply {
@@ -196,7 +221,24 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, list: Arc<Mutex<Vec<S
         list.lock().unwrap().push(seen.clone());
         let reply = script(&seen);
         tokio::time::sleep(reply.delay).await;
-        if stream.write_all(&reply.bytes).await.is_err() || reply.then == Then::Close {
+        if stream.write_all(&reply.bytes).await.is_err() {
+            return;
+        }
+        if let Some(rest) = &reply.rest {
+            loop {
+                let told = rest(&list.lock().unwrap());
+                let Some(text) = told else {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    continue;
+                };
+                let _ = stream.write_all(text.as_bytes()).await;
+                // A request is not the end.
+                if !text.contains("\"method\"") {
+                    break;
+                }
+            }
+        }
+        if reply.then == Then::Close {
             return;
         }
         if reply.then == Then::Hang {

@@ -15,7 +15,7 @@ async fn every_request_of_every_kind_carries_the_session() {
     let servers = servers(&peer.url(), "authorization='Bearer key-canary'");
     let caller = Caller { tags: vec!["vip".into(), "é".into()], ..caller("one") };
     servers.tools("app", &caller, "s").await.unwrap();
-    assert_eq!(servers.call(&caller, &request("echo", "{}")).await, done("ok"));
+    assert_eq!(servers.call(&caller, &request("echo", "{}"), NEW).await, done("ok"));
     peer.until(|s| s.method == "GET").await;
     servers.close().await;
     let seen = peer.seen();
@@ -58,7 +58,7 @@ async fn a_server_of_the_new_revision_has_no_session() {
     let servers = servers(&peer.url(), "");
     let caller = caller("one");
     assert_eq!(servers.tools("app", &caller, "s").await.unwrap().tools.len(), 1);
-    let outcome = servers.call(&caller, &request("book", r#"{"seat":"4A"}"#)).await;
+    let outcome = servers.call(&caller, &request("book", r#"{"seat":"4A"}"#), NEW).await;
     assert!(matches!(&outcome, ToolOutcome::Failed(text) if text.contains("Book 4A?")), "{outcome:?}");
     servers.tools("app", &caller, "s").await.unwrap();
     servers.close().await;
@@ -102,10 +102,10 @@ async fn lost_once(status: u16) {
     let (peer, restarted) = forgetful(&["s1"], status).await;
     let (servers, caller) = (servers(&peer.url(), ""), caller("one"));
     servers.tools("app", &caller, "s").await.unwrap();
-    assert_eq!(servers.call(&caller, &request("echo", "{}")).await, done("ok"));
+    assert_eq!(servers.call(&caller, &request("echo", "{}"), NEW).await, done("ok"));
     restarted.store(true, Ordering::Relaxed);
     let (a, b) = (request("echo", r#"{"n":"A"}"#), request("echo", r#"{"n":"B"}"#));
-    let both = join(servers.call(&caller, &a), servers.call(&caller, &b)).await;
+    let both = join(servers.call(&caller, &a, NEW), servers.call(&caller, &b, NEW)).await;
     assert_eq!(both, (done("ok"), done("ok")));
     servers.tools("app", &caller, "s").await.unwrap();
     let lines = peer.lines();
@@ -130,10 +130,10 @@ async fn a_server_that_loses_the_new_session_too_is_not_asked_for_a_third() {
     servers.tools("app", &caller, "s").await.unwrap();
     restarted.store(true, Ordering::Relaxed);
     let call = request("echo", "{}");
-    let both = join(servers.call(&caller, &call), servers.call(&caller, &call)).await;
+    let both = join(servers.call(&caller, &call, NEW), servers.call(&caller, &call, NEW)).await;
     let lost = ToolOutcome::Failed("The call was not carried out: the server has lost the session.".into());
     assert_eq!(both, (lost.clone(), lost.clone()));
-    assert_eq!(servers.call(&caller, &call).await, lost);
+    assert_eq!(servers.call(&caller, &call, NEW).await, lost);
     let fault = servers.tools("app", &caller, "s").await.unwrap_err();
     assert_eq!(fault, McpFault { server: "s".into(), reason: "the server has lost the session".into() });
     assert_eq!(peer.count("initialize"), 2, "{:?}", peer.lines());
@@ -154,11 +154,11 @@ async fn a_call_that_still_runs_in_a_lost_session_is_let_be() {
     servers.tools("app", &caller, "s").await.unwrap();
     let slow = tokio::spawn({
         let (servers, caller) = (servers.clone(), caller.clone());
-        async move { servers.call(&caller, &request("slow", "{}")).await }
+        async move { servers.call(&caller, &request("slow", "{}"), NEW).await }
     });
     peer.until(|s| s.tool() == "slow").await;
     restarted.store(true, Ordering::Relaxed);
-    assert_eq!(servers.call(&caller, &request("echo", "{}")).await, done("ok"));
+    assert_eq!(servers.call(&caller, &request("echo", "{}"), NEW).await, done("ok"));
     assert!(!slow.is_finished(), "a quick call does not wait for a slow one");
     assert_eq!(slow.await.unwrap(), done("slow"));
     assert_eq!(peer.seen().iter().filter(|s| s.tool() == "slow").count(), 1);
@@ -179,7 +179,7 @@ async fn callers_share_nothing_and_equal_ones_connect_once() {
     let servers = servers(&peer.url(), "");
     let calls = ["ann", "bob", "ann", "bob", "ann"].map(|name| {
         let servers = servers.clone();
-        tokio::spawn(async move { servers.call(&caller(name), &request("echo", "{}")).await })
+        tokio::spawn(async move { servers.call(&caller(name), &request("echo", "{}"), NEW).await })
     });
     for call in calls {
         assert_eq!(call.await.unwrap(), done("ok"));
@@ -190,20 +190,23 @@ async fn callers_share_nothing_and_equal_ones_connect_once() {
     }
     // Another session or other tags of the same user are another caller.
     let tagged = Caller { tags: vec!["x".into()], ..caller("ann") };
-    servers.call(&tagged, &request("echo", "{}")).await;
+    servers.call(&tagged, &request("echo", "{}"), NEW).await;
     assert_eq!(peer.count("initialize"), 3);
     servers.close().await;
-    assert!(matches!(servers.call(&caller("ann"), &request("echo", "{}")).await, ToolOutcome::Failed(_)));
+    assert!(matches!(
+        servers.call(&caller("ann"), &request("echo", "{}"), NEW).await,
+        ToolOutcome::Failed(_)
+    ));
 }
 
 #[tokio::test]
 async fn an_unused_connection_is_closed() {
     let peer = Peer::start(legacy(|_| None)).await;
     let (servers, caller) = (servers(&peer.url(), "idle='150ms'"), caller("one"));
-    servers.call(&caller, &request("echo", "{}")).await;
+    servers.call(&caller, &request("echo", "{}"), NEW).await;
     let closed = peer.until(|s| s.method == "DELETE").await;
     assert_eq!((closed.session(), closed.header("x-user-id")), ("s1", "user-one"));
-    assert_eq!(servers.call(&caller, &request("echo", "{}")).await, done("ok"));
+    assert_eq!(servers.call(&caller, &request("echo", "{}"), NEW).await, done("ok"));
     assert_eq!(peer.count("initialize"), 2);
     servers.close().await;
 }
@@ -217,7 +220,7 @@ async fn connections_are_bounded_and_the_longest_unused_gives_way() {
     let servers = Servers::with_at_most(&servers_config(&peer.url(), ""), 2);
     let call = |name: &'static str, tool: &'static str| {
         let servers = servers.clone();
-        async move { servers.call(&caller(name), &request(tool, "{}")).await }
+        async move { servers.call(&caller(name), &request(tool, "{}"), NEW).await }
     };
     let slow = tokio::spawn(call("ann", "slow"));
     peer.until(|s| s.tool() == "slow").await;
@@ -258,7 +261,7 @@ async fn a_list_is_kept_until_the_server_says_that_it_has_changed() {
     for _ in 0..2 {
         assert_eq!(servers.tools("app", &caller, "s").await.unwrap().tools[0].name, "t0");
     }
-    assert_eq!(servers.call(&caller, &request("change", "{}")).await, done("changed"));
+    assert_eq!(servers.call(&caller, &request("change", "{}"), NEW).await, done("changed"));
     // The server's word and its answer are taken in by different tasks.
     let mut name = String::new();
     for _ in 0..500 {

@@ -84,7 +84,7 @@ fn any_result_of_a_call_comes_through_unchanged() {
         let result = shapes.value(5);
         let _ = outcome::outcome(&result);
         let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, result.text());
-        let text = incoming(&message, Expect::Call, None).unwrap();
+        let text = incoming(&message, Expect::Call, None, None).unwrap();
         let beside = parse(&text).unwrap().get("result").unwrap().str("structuredContent").map(str::to_owned);
         assert_eq!(beside.as_deref(), Some(&*result.text()), "{message}");
     }
@@ -98,7 +98,7 @@ fn any_message_is_taken_or_left() {
         let message = Value::Object(shapes.object(5)).text();
         for expect in [Expect::Start, Expect::Tools, Expect::Call, Expect::Any] {
             for id in [None, Some(&id)] {
-                let taken = incoming(&message, expect, id);
+                let taken = incoming(&message, expect, id, None);
                 assert!(taken.is_none_or(|text| parse(&text).is_ok()), "{message}");
             }
         }
@@ -113,7 +113,7 @@ fn any_list_of_tools_is_a_list() {
     for _ in 0..2000 {
         let items = Value::Array((0..shapes.below(6)).map(|_| shapes.value(4)).collect());
         let message = format!(r#"{{"id":1,"result":{{"tools":{}}}}}"#, items.text());
-        let text = incoming(&message, Expect::Tools, None).unwrap();
+        let text = incoming(&message, Expect::Tools, None, None).unwrap();
         let listed = parse(&text).unwrap();
         let listed = listed.get("result").unwrap().get("tools").unwrap().as_array().unwrap();
         assert_eq!(listed.len(), items.as_array().unwrap().len());
