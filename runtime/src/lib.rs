@@ -17,6 +17,7 @@ mod ids;
 mod knowledge;
 mod limiter;
 mod limits;
+mod managed;
 mod mcp;
 mod model;
 mod observe;

@@ -58,7 +58,7 @@ impl Setting<'_> {
             self.sources.insert(path, self.variable.to_owned());
             return Ok(());
         }
-        let is_list = matches!(key.as_str(), "apps" | "agents" | "contexts" | "mcp_servers");
+        let is_list = matches!(key.as_str(), "apps" | "agents" | "contexts" | "mcp_servers" | "services");
         let empty = if is_list { Value::Array(Vec::new()) } else { Value::Table(Table::new()) };
         if !is_list && !table.contains_key(&key) {
             self.sources.insert(path.clone(), self.variable.to_owned());

@@ -24,6 +24,8 @@ pub struct McpServer {
     pub url: String,
     /// Its name for people.
     pub title: Option<String>,
+    /// What it is for, in a sentence for people.
+    pub description: Option<String>,
     /// The whole `Authorization` header.
     pub authorization: Option<Secret>,
     /// Whether a turn fails when it cannot be reached; else the turn goes on without it.
@@ -46,6 +48,19 @@ pub struct McpServer {
     pub allow_private: bool,
     /// Whether redirects within its own origin are followed.
     pub redirects: bool,
+    /// Further headers of every request.
+    pub headers: Vec<(String, Secret)>,
+    /// The service that serves it, and then the address is a placeholder.
+    pub mount: Option<Mount>,
+}
+
+/// Where a service serves an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// The service's uid.
+    pub service: String,
+    /// The path of the endpoint.
+    pub path: String,
 }
 
 impl McpServer {
@@ -113,6 +128,9 @@ fn literal(url: &Url) -> Option<IpAddr> {
     host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host).parse().ok()
 }
 
+/// How long a call may take unless the configuration says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
 const KEYS: &[&str] = &[
     "uid",
     "url",
@@ -134,9 +152,7 @@ impl<'a> Reader<'a> {
     /// The servers of an app.
     pub(super) fn mcp_servers(&mut self, app: &Node<'a>) -> Vec<McpServer> {
         let nodes = self.tables(app, "mcp_servers");
-        let servers: Vec<McpServer> = nodes.iter().map(|node| self.mcp_server(node)).collect();
-        self.unique(&app.path("mcp_servers"), servers.iter().map(|s| s.uid.as_str()));
-        servers
+        nodes.iter().map(|node| self.mcp_server(node)).collect()
     }
 
     /// The uids of the servers an agent may use.
@@ -154,32 +170,53 @@ impl<'a> Reader<'a> {
     fn mcp_server(&mut self, node: &Node<'a>) -> McpServer {
         self.known(node, KEYS);
         let allow_private = self.boolean(node, "allow_private").unwrap_or(false);
+        let uid = self.uid(node);
         let server = McpServer {
-            uid: self.uid(node),
             url: self.mcp_url(node, allow_private),
             title: self.text(node, "title"),
             authorization: self.authorization(node),
             required: self.boolean(node, "required").unwrap_or(false),
-            timeout: self.duration(node, "timeout", Duration::from_secs(60)),
+            timeout: self.duration(node, "timeout", TIMEOUT),
             connect_timeout: self.duration(node, "connect_timeout", Duration::from_secs(20)),
-            idle: self.duration(node, "idle", Duration::from_secs(600)),
-            trust_annotations: self.boolean(node, "trust_annotations").unwrap_or(false),
-            read_only: self.list(node, "read_only"),
-            tools: self.list(node, "tools"),
-            exclude: self.list(node, "exclude"),
             allow_private,
             redirects: self.boolean(node, "redirects").unwrap_or(false),
+            ..self.dealt_with(node, uid)
         };
-        for (key, value, example) in [
-            ("timeout", server.timeout, "60s"),
-            ("connect_timeout", server.connect_timeout, "20s"),
-            ("idle", server.idle, "10m"),
-        ] {
+        for (key, value, example) in
+            [("timeout", server.timeout, "60s"), ("connect_timeout", server.connect_timeout, "20s")]
+        {
             if value.is_zero() {
                 self.fault(&node.path(key), "no time at all", &format!("write it as \"{example}\""));
             }
         }
         server
+    }
+
+    /// The server `uid` with what is said of its connections and tools; the rest is usual.
+    pub(super) fn dealt_with(&mut self, node: &Node<'_>, uid: String) -> McpServer {
+        let idle = self.duration(node, "idle", Duration::from_secs(600));
+        if idle.is_zero() {
+            self.fault(&node.path("idle"), "no time at all", "write it as \"10m\"");
+        }
+        McpServer {
+            uid,
+            url: String::new(),
+            title: None,
+            description: None,
+            authorization: None,
+            required: false,
+            timeout: TIMEOUT,
+            connect_timeout: TIMEOUT,
+            idle,
+            trust_annotations: self.boolean(node, "trust_annotations").unwrap_or(false),
+            read_only: self.list(node, "read_only"),
+            tools: self.list(node, "tools"),
+            exclude: self.list(node, "exclude"),
+            allow_private: false,
+            redirects: false,
+            headers: Vec::new(),
+            mount: None,
+        }
     }
 
     /// `authorization`, the whole header.
@@ -231,13 +268,20 @@ pub(super) fn to_table(s: &McpServer) -> Table {
     t.insert("required".into(), Value::Boolean(s.required));
     put(&mut t, "timeout", print_duration(s.timeout));
     put(&mut t, "connect_timeout", print_duration(s.connect_timeout));
+    t.insert("allow_private".into(), Value::Boolean(s.allow_private));
+    t.insert("redirects".into(), Value::Boolean(s.redirects));
+    t.extend(dealt_with(s));
+    t
+}
+
+/// What is said of a server's connections and tools.
+pub(super) fn dealt_with(s: &McpServer) -> Table {
+    let mut t = Table::new();
     put(&mut t, "idle", print_duration(s.idle));
     t.insert("trust_annotations".into(), Value::Boolean(s.trust_annotations));
     for (key, list) in [("read_only", &s.read_only), ("tools", &s.tools), ("exclude", &s.exclude)] {
         t.insert(key.into(), texts(list.iter().cloned()));
     }
-    t.insert("allow_private".into(), Value::Boolean(s.allow_private));
-    t.insert("redirects".into(), Value::Boolean(s.redirects));
     t
 }
 

@@ -17,6 +17,8 @@ mod operations;
 mod print;
 mod read;
 mod reader;
+mod servers_file;
+mod services;
 mod uploads;
 mod value;
 
@@ -24,12 +26,13 @@ pub use access::AgentAccess;
 pub use contexts::Context;
 pub use env::Environment;
 pub use log::LogLevel;
-pub use mcp::McpServer;
 pub(crate) use mcp::is_private;
+pub use mcp::{McpServer, Mount};
 pub use network::Network;
 pub use operations::{LogFormat, OperationsListener, Telemetry};
 pub(crate) use read::default_base_url;
 pub use read::{Fault, load, load_text};
+pub use services::Service;
 pub use uploads::{Place, S3, Uploads};
 pub use value::{Origin, Secret};
 
@@ -164,8 +167,10 @@ pub struct App {
     pub models: Vec<String>,
     /// What agents can search.
     pub contexts: Vec<Context>,
-    /// MCP servers that its agents may name.
+    /// MCP servers that its agents may name, also those of its services.
     pub mcp_servers: Vec<McpServer>,
+    /// Its own processes that serve some of them.
+    pub services: Vec<Service>,
     /// Its agents.
     pub agents: Vec<Agent>,
 }

@@ -6,7 +6,7 @@ use super::value::print_duration;
 use super::{
     Agent, App, Config, Context, LogFormat, ModelConfig, OperationsListener, Provider, Secret, Server,
 };
-use super::{access, mcp, offers, uploads};
+use super::{access, mcp, offers, services, uploads};
 
 pub(super) fn to_toml(config: &Config) -> String {
     let mut root = Table::new();
@@ -101,9 +101,13 @@ fn app(a: &App) -> Table {
             Value::Array(a.contexts.iter().map(|x| Value::Table(context(x))).collect()),
         );
     }
-    let servers: Vec<Value> = a.mcp_servers.iter().map(|s| Value::Table(mcp::to_table(s))).collect();
-    if !servers.is_empty() {
-        t.insert("mcp_servers".into(), Value::Array(servers));
+    let servers = a.mcp_servers.iter().filter(|server| server.mount.is_none());
+    let servers: Vec<Value> = servers.map(|s| Value::Table(mcp::to_table(s))).collect();
+    let services = a.services.iter().map(|s| Value::Table(services::to_table(s, &a.mcp_servers)));
+    for (key, tables) in [("mcp_servers", servers), ("services", services.collect())] {
+        if !tables.is_empty() {
+            t.insert(key.into(), Value::Array(tables));
+        }
     }
     t.insert("agents".into(), Value::Array(a.agents.iter().map(|x| Value::Table(agent(x))).collect()));
     t

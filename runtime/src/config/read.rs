@@ -112,7 +112,9 @@ impl<'a> Reader<'a> {
             self.fault("apps", "no app is defined", "add an [[apps]] table with a uid and an agent");
         }
         self.unique("apps", apps.iter().map(|a| a.uid.as_str()));
-        Config { server, uploads, telemetry, models, apps, dev: false }
+        let config = Config { server, uploads, telemetry, models, apps, dev: false };
+        self.keep_secrets(&config);
+        config
     }
 
     fn server(&mut self, node: &Node<'_>) -> Server {
@@ -240,6 +242,7 @@ impl<'a> Reader<'a> {
                 "models",
                 "contexts",
                 "mcp_servers",
+                "services",
                 "agents",
             ],
         );
@@ -259,7 +262,10 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        let (contexts, mcp_servers) = (self.contexts(node), self.mcp_servers(node));
+        let (contexts, mut mcp_servers) = (self.contexts(node), self.mcp_servers(node));
+        let (services, served) = self.services(node);
+        mcp_servers.extend(served);
+        self.unique(&node.path("mcp_servers"), mcp_servers.iter().map(|s| s.uid.as_str()));
         let nodes = self.tables(node, "agents");
         let agents: Vec<Agent> =
             nodes.iter().map(|agent| self.agent(agent, models, &contexts, &mcp_servers)).collect();
@@ -280,6 +286,7 @@ impl<'a> Reader<'a> {
             models,
             contexts,
             mcp_servers,
+            services,
             agents,
         }
     }

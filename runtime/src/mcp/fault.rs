@@ -90,6 +90,8 @@ pub(super) enum RequestFault {
     Reported(i64, String),
     /// It may or may not have run.
     Unknown(String),
+    /// It did not run: the service that serves it is down, for this reason, with the remedy.
+    NoService(String),
 }
 
 impl RequestFault {
@@ -97,7 +99,9 @@ impl RequestFault {
     pub(super) fn reason(&self) -> String {
         match self {
             RequestFault::Gone => HttpFault::Gone.to_string(),
-            RequestFault::NotRun(reason) | RequestFault::Unknown(reason) => reason.clone(),
+            RequestFault::NotRun(reason)
+            | RequestFault::Unknown(reason)
+            | RequestFault::NoService(reason) => reason.clone(),
             RequestFault::Reported(code, _) => format!("the server answered with the MCP error {code}"),
         }
     }

@@ -33,6 +33,10 @@ pub(super) fn headers(caller: &Caller, server: &McpServer) -> Result<HeaderMap, 
     if let Some(authorization) = &server.authorization {
         put(AUTHORIZATION, authorization.expose())?;
     }
+    for (name, value) in &server.headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("`{name}` is no header"))?;
+        put(name, value.expose())?;
+    }
     Ok(headers)
 }
 
@@ -87,7 +91,7 @@ fn percent_encoded(text: &str) -> String {
 
 /// Takes what was sent in headers out of a server's words: it may echo them, and
 /// the model must not see them.
-pub(super) struct Mask {
+pub(crate) struct Mask {
     /// Taken out wherever they stand.
     long: Vec<String>,
     /// Taken out where they stand by themselves.
@@ -109,6 +113,10 @@ impl Mask {
             texts.push(authorization.to_owned());
             texts.extend(credentials(authorization));
         }
+        for (_, value) in &server.headers {
+            texts.push(value.expose().to_owned());
+            texts.extend(credentials(value.expose()));
+        }
         if let Ok(url) = reqwest::Url::parse(&server.url) {
             texts.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         }
@@ -117,7 +125,7 @@ impl Mask {
     }
 
     /// These values, also the short ones.
-    pub(super) fn of(texts: Vec<String>) -> Mask {
+    pub(crate) fn of(texts: Vec<String>) -> Mask {
         let mut all = Vec::new();
         for text in texts.into_iter().filter(|text| !text.trim().is_empty()) {
             let once = escaped(&text);
@@ -131,7 +139,7 @@ impl Mask {
     }
 
     /// `text` without the values.
-    pub(super) fn apply(&self, mut text: String) -> String {
+    pub(crate) fn apply(&self, mut text: String) -> String {
         for value in &self.long {
             if text.contains(value) {
                 text = text.replace(value, MASK);

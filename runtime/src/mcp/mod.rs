@@ -35,12 +35,13 @@ use mindset_core::turn::{ToolOutcome, ToolQuestions, ToolRequest};
 use reqwest::header::{HeaderName, HeaderValue};
 
 use self::fault::RequestFault;
-use self::headers::Mask;
 use self::live::{Came, Kept};
 use self::slot::Slot;
 use crate::config::{Config, McpServer};
+use crate::managed::{Service, Services};
 
 pub(crate) use self::fault::McpFault;
+pub(crate) use self::headers::Mask;
 pub(crate) use self::live::LiveCall;
 pub(crate) use self::tools::Offered;
 
@@ -83,6 +84,7 @@ pub(crate) struct Servers(Arc<Inner>);
 struct Inner {
     /// By app and uid.
     servers: BTreeMap<(String, String), Arc<McpServer>>,
+    services: Services,
     slots: Mutex<HashMap<(Caller, String), Arc<Slot>>>,
     /// Calls that wait for an answer.
     kept: Kept,
@@ -110,6 +112,7 @@ impl Servers {
         });
         Servers(Arc::new(Inner {
             servers: servers.collect(),
+            services: Services::new(config),
             slots: Mutex::default(),
             kept: Kept::default(),
             sweeping: AtomicBool::new(false),
@@ -240,6 +243,11 @@ impl Servers {
         let _ = tokio::time::timeout(CLOSE_PATIENCE, closing).await;
     }
 
+    /// Ends the services, for good. Connections to them are closed before.
+    pub(crate) async fn end_services(&self) {
+        self.0.services.end().await;
+    }
+
     /// The place of the connection for `caller`.
     fn slot(&self, app: &str, caller: &Caller, server: &str) -> Result<Arc<Slot>, String> {
         let configured = self.0.servers.get(&(app.to_owned(), server.to_owned()));
@@ -258,11 +266,20 @@ impl Servers {
             let oldest = unused.max_by_key(|(_, slot)| slot.unused()).map(|(key, _)| key.clone());
             slots.remove(&oldest.ok_or("there are too many connections to MCP servers")?);
         }
-        let slot = Arc::new(Slot::new(Arc::clone(configured), headers, Mask::new(caller, configured)));
+        let service = self.service(app, configured)?;
+        let mask = Mask::new(caller, configured);
+        let slot = Arc::new(Slot::new(Arc::clone(configured), service, headers, mask));
         slots.insert(key, Arc::clone(&slot));
         drop(slots);
         self.sweep_from_now();
         Ok(slot)
+    }
+
+    /// The service that serves a server, if one does.
+    fn service(&self, app: &str, server: &McpServer) -> Result<Option<Service>, String> {
+        let Some(mount) = &server.mount else { return Ok(None) };
+        let service = self.0.services.get(app, &mount.service).cloned();
+        service.map(Some).ok_or_else(|| format!("there is no service `{}`", mount.service))
     }
 
     /// Closes unused connections from time to time, as long as there are servers.

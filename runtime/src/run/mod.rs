@@ -343,6 +343,7 @@ impl Runs {
         if tokio::time::timeout(GOODBYE, self.tools.close()).await.is_err() {
             tracing::warn!("some MCP servers did not take leave in time");
         }
+        self.tools.end_services().await;
     }
 }
 

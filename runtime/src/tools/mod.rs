@@ -13,7 +13,7 @@ use mindset_core::json::Value;
 use mindset_core::limits::TOOLS;
 use mindset_core::turn::{ServerTool, ToolOutcome, ToolRequest};
 
-use crate::config::Config;
+use crate::config::{App, Config, McpServer};
 use crate::dev;
 use crate::error::{ApiError, ApiResult};
 use crate::knowledge::Knowledge;
@@ -66,10 +66,12 @@ impl Listed {
 }
 
 /// How a run deals with a server.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Terms {
     /// Whether the turn fails without it.
     required: bool,
+    /// The service of the application that serves it.
+    service: Option<String>,
     /// How long it may take to say what tools it has.
     patience: Duration,
 }
@@ -88,8 +90,12 @@ impl Tools {
     pub(crate) fn new(knowledge: Knowledge, config: &Config) -> Tools {
         let terms = config.apps.iter().flat_map(|app| {
             app.mcp_servers.iter().map(|server| {
-                let patience = server.connect_timeout + server.timeout.min(server.connect_timeout);
-                ((app.uid.clone(), server.uid.clone()), Terms { required: server.required, patience })
+                let terms = Terms {
+                    required: server.required,
+                    service: server.mount.as_ref().map(|mount| mount.service.clone()),
+                    patience: patience(app, server),
+                };
+                ((app.uid.clone(), server.uid.clone()), terms)
             })
         });
         Tools { knowledge, servers: Servers::new(config), terms: terms.collect() }
@@ -133,22 +139,29 @@ impl Tools {
         })
     }
 
-    fn terms(&self, app: &str, uid: &str) -> Option<Terms> {
-        self.terms.get(&(app.to_owned(), uid.to_owned())).copied()
+    fn terms(&self, app: &str, uid: &str) -> Option<&Terms> {
+        self.terms.get(&(app.to_owned(), uid.to_owned()))
     }
 
     /// What readers are told of a server that cannot be used.
     fn without(&self, app: &str, fault: &McpFault) -> ApiResult<String> {
         tracing::warn!(server = fault.server, reason = fault.reason, "an MCP server cannot be used");
         let name = self.servers.name(app, &fault.server);
-        if self.terms(app, &fault.server).is_some_and(|terms| terms.required) {
-            let message = format!(
+        let Some(terms) = self.terms(app, &fault.server).filter(|terms| terms.required) else {
+            return Ok(format!("The tools of `{name}` are not available now; the answer does without."));
+        };
+        let message = match &terms.service {
+            Some(service) => explained(name, service, &fault.reason),
+            None => format!(
                 "The agent cannot answer without the tools of `{name}`, which are not available. The operator finds \
                  the reason in the log; try again later."
-            );
-            return Err(ApiError::new(ErrorCode::AgentMisconfigured, message).with("server", &*fault.server));
-        }
-        Ok(format!("The tools of `{name}` are not available now; the answer does without."))
+            ),
+        };
+        let error = ApiError::new(ErrorCode::AgentMisconfigured, message).with("server", &*fault.server);
+        Err(match &terms.service {
+            Some(service) => error.with("service", service.as_str()),
+            None => error,
+        })
     }
 
     /// The headers that the server of a call got, as they may be shown.
@@ -193,4 +206,31 @@ impl Tools {
     pub(crate) async fn close(&self) {
         self.servers.close().await;
     }
+
+    /// Ends the processes that served some of them.
+    pub(crate) async fn end_services(&self) {
+        self.servers.end_services().await;
+    }
+}
+
+/// How long a server may take to say what tools it has.
+fn patience(app: &App, server: &McpServer) -> Duration {
+    let asked = server.connect_timeout + server.timeout.min(server.connect_timeout);
+    let service = server.mount.as_ref().and_then(|m| app.services.iter().find(|s| s.uid == m.service));
+    // It may have to be started first, and once more after a crash.
+    asked + service.map_or(Duration::ZERO, |service| service.start_timeout * 2 + service.backoff)
+}
+
+/// Why an agent does not answer without a server that the application serves itself: what is wrong
+/// is in the application, so whoever asks may be the one who mends it.
+fn explained(name: &str, service: &str, reason: &str) -> String {
+    let (what, remedy) = match reason.split_once(';') {
+        Some((what, remedy)) => (what, remedy.trim().to_owned()),
+        None => (reason, format!("mend the service `{service}`, which serves them")),
+    };
+    let mut remedy = remedy;
+    if let Some(first) = remedy.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    format!("The agent cannot answer without the tools of `{name}`: {what}. {remedy}.")
 }
