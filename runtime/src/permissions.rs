@@ -5,15 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mindset_core::error::ErrorCode;
-use tokio::sync::broadcast;
 
 use crate::auth::User;
 use crate::config::{AgentAccess, Config};
 use crate::error::{ApiError, ApiResult};
 use crate::store::{Store, StoreError, Switches};
-
-/// Users of whom nobody has heard yet that reading ended; who misses one looks at all.
-const TOLD: usize = 64;
 
 /// One of the two permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +37,6 @@ pub(crate) struct Permissions {
     apps: BTreeMap<String, AgentAccess>,
     /// Those who have switched something off.
     off: Mutex<BTreeMap<(String, String), Switches>>,
-    /// Users who have just switched reading off: what is read on for them ends.
-    pub(crate) reading_ended: broadcast::Sender<User>,
 }
 
 impl Permissions {
@@ -56,7 +50,6 @@ impl Permissions {
             store: store.clone(),
             apps: config.apps.iter().map(|app| (app.uid.clone(), app.agent_access)).collect(),
             off: Mutex::new(off.collect()),
-            reading_ended: broadcast::Sender::new(TOLD),
         })
     }
 
@@ -91,10 +84,6 @@ impl Permissions {
             self.off().remove(&key);
         } else {
             self.off().insert(key, switches);
-        }
-        if !switches.read {
-            // Nobody reads: nothing to end.
-            let _ = self.reading_ended.send(user.clone());
         }
         Ok(())
     }

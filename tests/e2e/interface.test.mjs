@@ -150,6 +150,7 @@ const ROWS = {
   'PATCH /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}`, body: { title: 'mine now' } }),
   'DELETE /v1/conversations/{id}': (of) => ({ path: `/v1/conversations/${of.conversation}` }),
   'POST /v1/conversations/{id}/queue/resume': (of) => ({ path: `/v1/conversations/${of.conversation}/queue/resume` }),
+  'GET /v1/observe': (of) => ({ path: `/v1/observe?sessionId=${of.conversation}` }),
   'GET /v1/me/permissions': () => ({ path: '/v1/me/permissions' }),
   'PUT /v1/me/permissions': () => ({ path: '/v1/me/permissions', body: { run: false, read: false } }),
   'GET /v1/uploads': () => ({ path: '/v1/uploads?agentUid=quick' }),

@@ -58,6 +58,9 @@ pub(crate) static HTTP_SECONDS: Family = Family::new(
 /// Event streams that are open.
 pub(crate) static STREAMS: Family =
     Family::new("mindset_open_streams", Kind::Gauge, &[], "Event streams that are open now.");
+/// Those who observe.
+pub(crate) static OBSERVERS: Family =
+    Family::new("mindset_observers", Kind::Gauge, &[], "Observations that are open now.");
 /// Requests answered with an error.
 pub(crate) static REJECTED: Family = Family::new(
     "mindset_rejected_requests_total",
@@ -69,7 +72,7 @@ pub(crate) static REJECTED: Family = Family::new(
 pub(crate) static LOST_SPANS: Family =
     Family::new("mindset_lost_spans_total", Kind::Counter, &[], "Spans that reached no collector.");
 
-static ALL: [&Family; 11] = [
+static ALL: [&Family; 12] = [
     &RUNS,
     &RUNNING,
     &EVENTS,
@@ -79,6 +82,7 @@ static ALL: [&Family; 11] = [
     &TOOL_SECONDS,
     &HTTP_SECONDS,
     &STREAMS,
+    &OBSERVERS,
     &REJECTED,
     &LOST_SPANS,
 ];

@@ -9,6 +9,7 @@ mod conversations;
 mod dev;
 mod feedback;
 mod models;
+mod observe;
 mod openapi;
 mod permissions;
 mod rest;
@@ -24,7 +25,7 @@ mod watch;
 use axum::Router;
 use axum::extract::{FromRequestParts, MatchedPath, OriginalUri, Path, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use mindset_core::error::ErrorCode;
@@ -112,6 +113,15 @@ async fn other(State(app): State<App>, OriginalUri(uri): OriginalUri, request: R
 fn file(app: &App, uri: &Uri, headers: &HeaderMap) -> Response {
     app.assets().answer(uri.path(), headers)
 }
+
+/// The head of an event stream.
+const EVENT_STREAM: [(HeaderName, &str); 4] = [
+    (header::CONTENT_TYPE, "text/event-stream"),
+    (header::CACHE_CONTROL, "no-cache, no-transform"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    // Reverse proxies of the nginx family would gather events otherwise.
+    (HeaderName::from_static("x-accel-buffering"), "no"),
+];
 
 /// A JSON answer that no cache keeps.
 fn json(value: Value) -> Response {

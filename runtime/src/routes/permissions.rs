@@ -31,6 +31,7 @@ pub(super) async fn put(State(app): State<App>, headers: HeaderMap, body: Body) 
     };
     let switches = Switches { run: switch("run")?, read: switch("read")? };
     app.permissions().set(&user, switches).await?;
+    app.runs().observers().switched(&user);
     if !switches.run {
         app.runs().end_agent_calls(&user).await?;
     }

@@ -15,7 +15,7 @@ use mindset_core::passthrough::Passthrough;
 use mindset_core::queue::WhenBusy;
 
 use super::asked::{self, Asked};
-use super::{Segment, body, conversations, json, models, surrogates};
+use super::{EVENT_STREAM, Segment, body, conversations, json, models, surrogates};
 use crate::app::App;
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
@@ -139,14 +139,7 @@ fn wants_json(headers: &HeaderMap) -> bool {
 fn stream(app: &App, run: &Attached, after: u64) -> Response {
     let store = Arc::clone(app.store().log());
     let events = Reader::new(store, Arc::clone(&run.log), after, app.config().server.heartbeat);
-    let headers = [
-        (header::CONTENT_TYPE, "text/event-stream"),
-        (header::CACHE_CONTROL, "no-cache, no-transform"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // Reverse proxies of the nginx family would gather events otherwise.
-        (header::HeaderName::from_static("x-accel-buffering"), "no"),
-    ];
-    (headers, Body::from_stream(events)).into_response()
+    (EVENT_STREAM, Body::from_stream(events)).into_response()
 }
 
 /// `{ passthroughParams }`: what a running run injects from its next tool call on.

@@ -4,8 +4,8 @@
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::{
-    agents, agentsessions, anonymous, conversations, dev, feedback, models, permissions, runs, sdkusers,
-    signout, threads, uploads,
+    agents, agentsessions, anonymous, conversations, dev, feedback, models, observe, permissions, runs,
+    sdkusers, signout, threads, uploads,
 };
 use crate::app::App;
 
@@ -51,6 +51,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("PATCH", "/v1/conversations/{id}", || patch(conversations::rename)),
     route("DELETE", "/v1/conversations/{id}", || delete(conversations::delete)),
     route("POST", "/v1/conversations/{id}/queue/resume", || post(conversations::resume)),
+    route("GET", "/v1/observe", || get(observe::read)),
     route("GET", "/v1/me/permissions", || get(permissions::read)),
     route("PUT", "/v1/me/permissions", || put(permissions::put)),
     route("GET", "/v1/uploads", || get(uploads::limits)),

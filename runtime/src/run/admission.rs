@@ -226,6 +226,7 @@ impl Runs {
             client: order.input.mindset("clientId").and_then(Value::as_str).map(str::to_owned),
             agent_call: order.agent_call,
             turn_id: OnceLock::new(),
+            owner: OnceLock::new(),
             waiting: AtomicBool::new(false),
             conversation_key,
             commands,

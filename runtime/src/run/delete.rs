@@ -30,7 +30,7 @@ impl Runs {
         self.clear(&user, &row.id).await?;
         let conversation = row.key;
         if let Some(run_id) = self.running(conversation) {
-            self.cancel(user, run_id).await?;
+            self.cancel(user.clone(), run_id).await?;
         }
         let _starting = self.starting.lock().await;
         // Nothing may write into what is gone: a run that does not stop keeps it.
@@ -40,6 +40,7 @@ impl Runs {
         }
         self.store.delete_conversation(conversation).await?;
         self.tools.release(conversation);
+        self.observers.deleted(&user, &row.id);
         if let Some(recorder) = self.recorder() {
             recorder.forget(conversation);
         }

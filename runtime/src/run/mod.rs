@@ -5,15 +5,18 @@ mod admission;
 mod attach;
 mod delete;
 mod files;
+mod follow;
 mod follow_ups;
 mod keep;
 mod known;
 mod log;
+mod observers;
 mod parked;
 mod queue;
 mod reader;
 mod recovery;
 mod script;
+mod silence;
 mod start;
 mod task;
 mod wait;
@@ -21,6 +24,7 @@ mod wait;
 pub(crate) use attach::{ActiveRun, Attached, RunsOf};
 pub(crate) use follow_ups::FollowUp;
 pub(crate) use log::Log;
+pub(crate) use observers::{Observed, Observer, Observers};
 pub(crate) use reader::Reader;
 
 use std::collections::BTreeMap;
@@ -46,7 +50,7 @@ use crate::ids;
 use crate::model::Model;
 use crate::observe::RunWatch;
 use crate::permissions::Permissions;
-use crate::store::{Entry, LostRun, Part, RunStatus, Store};
+use crate::store::{Entry, LostRun, Owner, Part, RunStatus, Store};
 use crate::tools::{Scope, Tools};
 use crate::uploads::Links;
 use queue::Queues;
@@ -79,6 +83,8 @@ pub(crate) struct LiveRun {
     waiting: AtomicBool,
     /// The turn it is part of, once that is known.
     turn_id: OnceLock<String>,
+    /// Whose conversation it is in, once it runs.
+    owner: OnceLock<Owner>,
     conversation_key: i64,
     commands: mpsc::UnboundedSender<Command>,
 }
@@ -134,7 +140,9 @@ pub(crate) struct Runs {
     tools: Arc<Tools>,
     links: Arc<Links>,
     recorder: Option<Recorder>,
+    permissions: Arc<Permissions>,
     queues: Queues,
+    observers: Arc<Observers>,
     table: Mutex<Table>,
     /// Held from looking for a run until it stands in the table, so that one id
     /// never runs twice and a conversation never has two runs.
@@ -168,7 +176,9 @@ impl Runs {
             tools,
             links,
             recorder,
-            queues: Queues::new(permissions),
+            queues: Queues::new(Arc::clone(&permissions)),
+            permissions,
+            observers: Arc::default(),
             table: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
         }
@@ -177,6 +187,11 @@ impl Runs {
     /// What models and tools were told, with `--dev`.
     pub(crate) fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_ref()
+    }
+
+    /// What applications may do for their users.
+    fn permissions(&self) -> &Permissions {
+        &self.permissions
     }
 
     fn table(&self) -> std::sync::MutexGuard<'_, Table> {
@@ -214,6 +229,8 @@ impl Runs {
         run.waiting.store(false, Ordering::Relaxed);
         table.busy.insert(run.conversation_key, run_id.to_owned());
         table.runs.insert(key(user, run_id), Arc::clone(run));
+        drop(table);
+        self.observers.begun(user, run);
         Ok(())
     }
 
@@ -300,6 +317,7 @@ impl Runs {
         self.store.log().append(part).await?;
         self.tools.release(stored.conversation_key);
         self.queues.ended(user, run_id, End::Stopped);
+        self.observers.stopped(user, &conversation.id);
         Ok(RunStatus::Ended(RunState::Cancelled))
     }
 
@@ -322,6 +340,7 @@ impl Runs {
     /// Ends every run, as interrupted, and waits until they have, at most `patience`.
     pub(crate) async fn shutdown(&self, patience: Duration) {
         self.queues.close();
+        self.observers.close();
         let runs: Vec<Arc<LiveRun>> = {
             let mut table = self.table();
             table.closing = true;

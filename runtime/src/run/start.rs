@@ -172,6 +172,8 @@ impl Runs {
             Some(Waited { run, script }) => (run, Some(script)),
             None => (self.new_run(&order, row.key, (self.store.new_run_key(), commands)), None),
         };
+        // A run begins once.
+        let _ = run.owner.set(row.owner);
         let run_id = order.input.run_id.clone();
         self.enter(&order.user, &run_id, &run)?;
         tracing::debug!(run = run_id, agent = order.agent.uid, model = order.model_id, "run started");
