@@ -5,9 +5,13 @@
 import { Host } from '../support/host.mjs';
 import { site } from '../support/site.mjs';
 import { until, within } from '../support/wait.mjs';
+import { Random } from './random.mjs';
 
 /** Time constants for lines that break all the time. */
 const TIMING = { heartbeat: 900, request: 1_500, stop: 800, backoff: 20, backoffMax: 250, history: 3_000, giveUp: 20_000 };
+
+/** How long the person thinks at most, in milliseconds. */
+const THINKING = 400;
 
 /** No promise of a chat may take longer. */
 const STUCK = 60_000;
@@ -31,6 +35,7 @@ export class NodeChat {
     // By its name, as whoever installs the package does.
     const { createChat } = await import('mindset-agent');
     const chat = new NodeChat(token);
+    chat.random = new Random(stage.name, 'thinking', (stage.people += 1));
     chat.chat = createChat({
       server: stage.lines.page.origin,
       appUid: 'chaos',
@@ -78,10 +83,11 @@ export class NodeChat {
     return this.chat.close();
   }
 
-  /** Decisions that come too late, or twice, are refused as such. */
-  #allow({ requestId, toolCallId }) {
+  /** After a while, as people do. Decisions that come too late, or twice, are refused as such. */
+  async #allow({ requestId, toolCallId }) {
+    await new Promise((resolve) => { setTimeout(resolve, this.random.between(0, THINKING)); });
     this.allowed.add(toolCallId);
-    this.chat.agent.reply({ requestId, decision: 'allowOnce' }).catch(({ code }) => { this.refused.push(code); });
+    await this.chat.agent.reply({ requestId, decision: 'allowOnce' }).catch(({ code }) => { this.refused.push(code); });
   }
 
   #mark(call) {
@@ -104,8 +110,10 @@ export class ElementChat {
           const agent = document.getElementById('agent');
           agent.addEventListener('mindset:runtime-event', ({ detail: { type, requestId, toolCallId } }) => {
             if (type !== 'permission_requested') return;
-            allowed.push(toolCallId);
-            agent.agent.reply({ requestId, decision: 'allowOnce' }).catch(({ code }) => refused.push(code));
+            setTimeout(() => {
+              allowed.push(toolCallId);
+              agent.agent.reply({ requestId, decision: 'allowOnce' }).catch(({ code }) => refused.push(code));
+            }, ${THINKING / 2});
           });
           agent.setPageTools([{ name: 'mark', description: 'Counts.', parameters: ${JSON.stringify(PARAMETERS)},
             handler: ({ call }) => { marks[call] = (marks[call] ?? 0) + 1; return 'marked ' + call; } }]);

@@ -56,6 +56,8 @@ export class Stage {
   static async set(name, { page = 0, model = 0, tools = 0, pace = 6 } = {}) {
     const stage = new Stage();
     stage.name = name;
+    /** How many chats were opened on it. */
+    stage.people = 0;
     stage.model = await ScriptedModel.start(new Random(name, 'words'), pace);
     stage.tools = await countingTools();
     const line = (port, what, share) => BadLine.to(port, new Random(name, what), share);
@@ -89,6 +91,11 @@ export class Stage {
       before = earlier.before;
     }
     return whole;
+  }
+
+  /** How many calls that somebody had to allow ran. */
+  get signed() {
+    return [...this.tools.calls.keys()].filter((call) => call.includes('sign-')).length;
   }
 
   /** What happened on the lines, for people. */
