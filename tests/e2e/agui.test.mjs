@@ -30,11 +30,10 @@ before(async () => {
   python = new Program(pythonProgram('python'), [join(ROOT, 'tests/e2e/pydantic_server.py'), String(port)]);
   await python.answers(`${server}/health`);
   browser = await launch();
-  pages = await site({
-    '/': `<!doctype html><title>Foreign server</title><script src="${runtime.origin}/mindset-agent.js"></script>
+  const page = (more = '') => `<!doctype html><title>Foreign server</title><script src="${runtime.origin}/mindset-agent.js"></script>
       <mindset-agent id="agent"></mindset-agent>
-      <script>mindset.init({ server: '${server}/agent/', protocol: 'ag-ui' })</script>`,
-  });
+      <script>mindset.init({ server: '${server}/agent/', protocol: 'ag-ui' });${more}</script>`;
+  pages = await site({ '/': page(), '/from': page(leaving("location.assign('/to'); return new Promise(() => {});")), '/to': page(leaving("return 'here';")) });
 });
 after(async () => {
   await browser?.close();
@@ -42,6 +41,12 @@ after(async () => {
   await runtime?.stop();
   await python?.stop();
 });
+
+/** The script of a page whose tool `go` counts its runs over all pages of the tab, and then does `handler`. */
+const leaving = (handler) => `document.getElementById('agent').setPageTools([{ name: 'go', description: 'Goes there', handler: () => {
+  sessionStorage.ran = Number(sessionStorage.ran ?? 0) + 1;
+  ${handler}
+} }]);`;
 
 /** The official client with a token of a new anonymous user. */
 async function client(token) {
@@ -241,6 +246,55 @@ test('a page tool that asks waits for the person, against a foreign server too',
     assert.deepEqual(await host.run(() => window.ran), ['ask']);
     assert.equal((await host.send('hello')).status, 'finished');
   });
+});
+
+test('a handler that registers the tools anew goes on, and the server is told of the new ones at once', async () => {
+  await withTools(async (host, call) => {
+    await host.run(() => {
+      const tool = (name, handler) => ({ name, description: name, handler });
+      let release;
+      const registered = new Promise((done) => { release = done; });
+      document.getElementById('agent').setPageTools([
+        tool('old', () => {
+          window.ran = ['old'];
+          document.getElementById('agent').setPageTools([
+            tool('new', () => { window.ran.push('new'); return 'new'; }),
+            tool('other', () => { window.ran.push('other'); return 'other'; }),
+          ]);
+          release();
+          return 'old';
+        }),
+        tool('beside', () => registered.then(() => { window.ran.push('beside'); return 'beside'; })),
+      ]);
+    });
+    assert.deepEqual(await call(['beside', '{}'], ['old', '{}']), ['"beside"', '"old"'], 'both go on, with their own results');
+    assert.deepEqual(Object.keys(JSON.parse((await host.send('tools')).text)).sort(), ['new', 'other']);
+    assert.deepEqual(await call(['new', '{}'], ['other', '{}']), ['"new"', '"other"']);
+    assert.deepEqual(await host.run(() => window.ran), ['old', 'beside', 'new', 'other'], 'each once');
+  });
+});
+
+test('a tool that navigates away: the new page begins anew, and the tool has run once', async () => {
+  const host = await Host.open(browser, `${pages.origin}/from`);
+  try {
+    await host.saw('agent-idle');
+    await host.start('call [["go","{}"]]').catch(() => {});
+    await host.page.waitForURL('**/to');
+    await host.saw('agent-idle');
+    assert.equal(await host.run(() => sessionStorage.ran), '1');
+    // No server keeps the conversation, so there is none: not half of one, and nothing that waits.
+    assert.equal(await host.busy(), false);
+    assert.deepEqual(await host.panel.texts(), []);
+    const next = await host.send('hello');
+    assert.equal(next.text, "You said 'hello', message 1.");
+    assert.equal(await host.run(() => sessionStorage.ran), '1', 'nothing is called again');
+    assert.deepEqual(JSON.parse((await host.send('call [["go","{}"]]')).text), ['"here"']);
+    assert.equal(await host.run(() => sessionStorage.ran), '2');
+    assert.deepEqual((await host.names()).filter((name) => name === 'error'), []);
+    assert.deepEqual(await host.errors(), []);
+  } finally {
+    await host.close();
+  }
 });
 
 test('a key that no page tool takes is told when the first message goes out', async () => {

@@ -43,7 +43,17 @@ const TABLE = {
   result: ['up', 'model', 'db'],
   // What the model writes and tools answer, to prove that the search finds things.
   argument: ['model', 'mcp', 'page', 'db'],
-  answer: ['model', 'down', 'db'],
+  answer: ['model', 'down', 'db', 'events'],
+};
+
+/** The same where the server's tool needs an approval, and the page supplies other values meanwhile. */
+const ASKING = {
+  ...TABLE,
+  // A call that waited gets the value of the moment it runs, and no other.
+  targeted: ['up'],
+  last: ['up', 'mcp'],
+  // People see what will run.
+  argument: [...TABLE.argument, 'down', 'events'],
 };
 const PLACES = ['model', 'mcp', 'up', 'down', 'db', 'log', 'events', 'page', 'dev', 'traces'];
 
@@ -55,6 +65,9 @@ let taps;
 let runtime;
 let words;
 let called;
+
+/** The agent of a provider whose tool of the server needs an approval. */
+const asking = (uid) => `${uid}-asks`;
 
 before(async () => {
   browser = await launch();
@@ -122,13 +135,14 @@ uid = "hr"
 url = "${taps.mcp.origin}/mcp"
 authorization = "Bearer ${words.serverKey}"
 allow_private = true
-${Object.keys(PROVIDERS).map((uid) => `
+${Object.keys(PROVIDERS).flatMap((model) => [[model, ''], [asking(model), 'approvals = ["file.report"]']]).map(([uid, more]) => `
 [[apps.agents]]
 uid = "${uid}"
 name = "Agent"
 instructions = "Be brief."
-model = "${uid}"
+model = "${uid.split('-')[0]}"
 mcp_servers = ["hr"]
+${more}
 `).join('')}`;
 }
 
@@ -168,16 +182,21 @@ agent.setPageTools([{
   parameters: { type: 'object', properties: { text: { type: 'string' }, secret: { type: 'string' }, region: { type: 'string' } }, required: ['text', 'secret'] },
   handler: (args) => {
     window.got.push(args);
-    supply(words.late);
+    if (!words.last) supply(words.late);
     return { noted: words.result + awkward };
   },
 }]);
+agent.addEventListener('mindset:runtime-event', ({ detail }) => {
+  if (detail.type !== 'permission_requested') return;
+  supply((window.asked = (window.asked ?? 0) + 1) === 1 ? words.late : words.last);
+  agent.agent.reply({ requestId: detail.requestId, decision: 'allowOnce' });
+});
 </script>`;
 }
 
-/** One turn that uses everything; gives the bytes of every place. */
-async function turn(agentUid) {
-  words = Object.fromEntries(Object.keys(TABLE).filter((name) => name !== 'human').map((name) => [name, canary(name)]));
+/** Two turns that use everything in `table`; gives the bytes of every place. */
+async function turn(agentUid, table = TABLE) {
+  words = Object.fromEntries(Object.keys(table).filter((name) => name !== 'human').map((name) => [name, canary(name)]));
   called = [];
   models = new LLMock({ port: 0, chunkSize: 9 });
   const report = { name: 'hr__file_report', arguments: JSON.stringify({ summary: words.argument }) };
@@ -208,7 +227,7 @@ async function turn(agentUid) {
     const second = await host.send('Again');
     assert.equal(second.status, 'finished', JSON.stringify(second));
     const got = await host.run(() => window.got);
-    const events = JSON.stringify(await host.events());
+    const heard = await host.events();
     const dev = await fetch(`${runtime.origin}/v1/dev/conversations/${first.conversationId}`, {
       headers: { authorization: `Bearer ${given.token}` },
     });
@@ -224,6 +243,7 @@ async function turn(agentUid) {
     await runtime.process.stop();
     return {
       got,
+      heard,
       spans: collector.spans,
       places: {
         model: taps.model.sent,
@@ -233,7 +253,7 @@ async function turn(agentUid) {
         down: taps.page.answered,
         db,
         log: Buffer.from(runtime.output),
-        events: Buffer.from(events),
+        events: Buffer.from(JSON.stringify(heard)),
         page: Buffer.from(JSON.stringify(got)),
         dev: Buffer.from(entries),
         traces: Buffer.from(collector.bodies.join('\n')),
@@ -250,39 +270,46 @@ async function turn(agentUid) {
   }
 }
 
+/** Each word stands in the places that `table` allows, and nowhere else. */
+function stands(places, table) {
+  const wrong = [];
+  for (const [channel, expected] of Object.entries(table)) {
+    const word = words[channel];
+    const allowed = new Set(expected);
+    // --dev shows what the model saw.
+    if (allowed.has('model')) allowed.add('dev');
+    // Its pieces go to the page, and a piece may be the whole.
+    if (channel === 'argument') allowed.add('down').add('dev');
+    for (const place of PLACES) {
+      const there = found(places[place], word);
+      if (expected.includes(place) && !there) wrong.push(`${channel} is missing in ${place}`);
+      if (!allowed.has(place) && there) wrong.push(`${channel} leaked into ${place}`);
+    }
+    assert.equal(found(places.journal, word), found(places.model, word), `${channel}: the model server's own journal agrees`);
+  }
+  assert.deepEqual(wrong, []);
+  // What was searched is a log of everything.
+  for (const level of ['TRACE', 'DEBUG', 'INFO']) assert.match(places.log.toString(), new RegExp(`\\b${level}\\b`));
+}
+
+const named = (spans, name) => spans.filter((span) => span.name.startsWith(`${name} `));
+
 for (const [agentUid, provider] of Object.entries(PROVIDERS)) {
   test(`each channel arrives where it should and nowhere else, ${provider}`, async () => {
     const { places, got, spans } = await turn(agentUid);
     // The turn has two runs because of the page's tool; the other turn has one.
-    const named = (name) => spans.filter((span) => span.name.startsWith(`${name} `));
-    assert.deepEqual(['invoke_agent', 'chat', 'execute_tool'].map((name) => named(name).length), [3, 4, 2]);
-    for (const span of [...named('chat'), ...named('execute_tool')]) {
-      const parent = named('invoke_agent').find(({ spanId }) => spanId === span.parentSpanId);
+    assert.deepEqual(['invoke_agent', 'chat', 'execute_tool'].map((name) => named(spans, name).length), [3, 4, 2]);
+    for (const span of [...named(spans, 'chat'), ...named(spans, 'execute_tool')]) {
+      const parent = named(spans, 'invoke_agent').find(({ spanId }) => spanId === span.parentSpanId);
       assert.equal(parent?.traceId, span.traceId, span.name);
     }
-    assert.deepEqual(named('execute_tool').map((span) => span.name), ['execute_tool file.report', 'execute_tool file.report']);
-    for (const chat of named('chat')) {
+    assert.deepEqual(named(spans, 'execute_tool').map((span) => span.name), ['execute_tool file.report', 'execute_tool file.report']);
+    for (const chat of named(spans, 'chat')) {
       const facts = Object.fromEntries(chat.attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
       assert.equal(facts['gen_ai.provider.name'], provider);
       assert.ok(Number.isInteger(facts['gen_ai.usage.output_tokens']), JSON.stringify(facts));
     }
-    const wrong = [];
-    for (const [channel, expected] of Object.entries(TABLE)) {
-      const word = words[channel];
-      const allowed = new Set(expected);
-      // The page hears what the model says; --dev shows what the model saw.
-      if (allowed.has('model')) allowed.add('dev');
-      if (channel === 'answer') allowed.add('events');
-      // Its pieces go to the page, and a piece may be the whole.
-      if (channel === 'argument') allowed.add('down').add('dev');
-      for (const place of PLACES) {
-        const there = found(places[place], word);
-        if (expected.includes(place) && !there) wrong.push(`${channel} is missing in ${place}`);
-        if (!allowed.has(place) && there) wrong.push(`${channel} leaked into ${place}`);
-      }
-      assert.equal(found(places.journal, word), found(places.model, word), `${channel}: the model server's own journal agrees`);
-    }
-    assert.deepEqual(wrong, []);
+    stands(places, TABLE);
 
     // Byte for byte.
     assert.deepEqual(got, [{ text: words.argument, secret: words.kept + AWKWARD, region: words.wildcard + AWKWARD }]);
@@ -290,6 +317,24 @@ for (const [agentUid, provider] of Object.entries(PROVIDERS)) {
     assert.deepEqual(called, [
       { ...filed, payload: words.targeted + AWKWARD },
       { ...filed, payload: words.late + AWKWARD },
+    ]);
+  });
+
+  test(`a call that a person allows is told no more and tells no more, ${provider}`, async () => {
+    const { places, got, heard, spans } = await turn(asking(agentUid), ASKING);
+    stands(places, ASKING);
+    // Each turn ends once to ask, and goes on in another run.
+    assert.deepEqual(['invoke_agent', 'chat', 'execute_tool'].map((name) => named(spans, name).length), [4, 4, 2]);
+    const asked = heard.filter(({ type }) => type === 'permission_requested').map(({ detail }) => detail.toolInput);
+    const shown = { summary: words.argument, payload: '•••', region: '•••' };
+    assert.deepEqual(asked, [shown, shown], 'what the page supplies is masked');
+    const decided = heard.filter(({ type }) => type === 'permission_resolved').map(({ detail }) => detail.decision);
+    assert.deepEqual(decided, ['allowOnce', 'allowOnce']);
+    assert.equal(got.length, 1);
+    const filed = { summary: words.argument, region: words.wildcard + AWKWARD };
+    assert.deepEqual(called, [
+      { ...filed, payload: words.late + AWKWARD },
+      { ...filed, payload: words.last + AWKWARD },
     ]);
   });
 

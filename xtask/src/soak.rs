@@ -25,6 +25,7 @@ const STAGES: &[Stage] = &[
     tests("conversations, bad networks", |shell, _| core(shell, &["soak"])),
     tests("tools and limits", |shell, _| core(shell, &["tool_soak", "turn_limits"])),
     tests("resume and recovery", |shell, _| core(shell, &["attach", "recover"])),
+    tests("every byte, cut in every way", |shell, _| core(shell, &["every_byte"])),
     tests("pass-through and taint", |shell, _| core(shell, &["passthrough", "taint"])),
     tests("event streams, JSON", |shell, _| conformance(shell, &["sse", "json"])),
     tests("JSON Schema, against jsonschema", |shell, _| conformance(shell, &["schema_compare"])),

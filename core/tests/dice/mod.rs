@@ -30,12 +30,19 @@ impl Dice {
     }
 }
 
+/// Whether the tests may take long.
+pub fn is_soaked() -> bool {
+    #[allow(clippy::disallowed_methods)]
+    let soak = std::env::var_os("MINDSET_SOAK");
+    soak.is_some()
+}
+
 #[cfg(not(target_arch = "wasm32"))]
 pub fn seeds() -> std::ops::Range<u64> {
     #[allow(clippy::disallowed_methods)]
     let env = |name: &str| std::env::var(name).ok();
     let first = env("MINDSET_SEED").and_then(|s| s.parse().ok()).unwrap_or(0);
-    let count = if env("MINDSET_SOAK").is_some() { 20_000 } else { 400 };
+    let count = if is_soaked() { 20_000 } else { 400 };
     first..first.saturating_add(count)
 }
 
