@@ -19,6 +19,7 @@ use mindset_core::session::{
 };
 use mindset_core::view::Patch;
 use wasm_bindgen::prelude::*;
+use web_sys::HtmlElement;
 
 use crate::dom::View;
 use crate::effects::event::Pieces;
@@ -33,6 +34,13 @@ use crate::host::Host;
 use crate::page;
 use crate::pattern::Patterns;
 use crate::{convert, error};
+
+#[wasm_bindgen(module = "/src/effects/browser.js")]
+extern "C" {
+    /// A random UUID, or one that was made for the session of this element before it began.
+    #[wasm_bindgen(js_name = idFor)]
+    fn id_for(host: Option<&HtmlElement>) -> String;
+}
 
 /// One session and everything its effects need.
 pub(crate) struct Driver {
@@ -67,6 +75,8 @@ pub(crate) struct Driver {
 impl Driver {
     /// A driver whose session waits for its configuration.
     pub(crate) fn new(host: Host, tools: Tools) -> Rc<Driver> {
+        let element = host.element().cloned();
+        let ids = move || id_for(element.as_ref());
         Rc::new(Driver {
             host,
             tools,
@@ -74,7 +84,7 @@ impl Driver {
             view: View::default(),
             token_seen: Cell::new(0),
             tell: OnceCell::new(),
-            session: RefCell::new(Session::new(Box::new(page::random_id), Box::new(Patterns))),
+            session: RefCell::new(Session::new(Box::new(ids), Box::new(Patterns))),
             draining: Cell::new(false),
             ended: Cell::new(false),
             ready: Cell::new(false),

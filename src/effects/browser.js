@@ -1,24 +1,31 @@
 // Effects that take the browser several steps.
 
 import { thrown, toValue } from '../convert.js';
+import { randomId } from '../page.js';
 
 /** The later part of this instance of the module; whole where nobody says otherwise. */
 let later = { isThere: true, load: async () => {} };
 /** Where panels come from. */
 let panel;
-/** A request that was made before the module was there. */
+/** A request that was made before the module was there, and the ids it has. */
 let ahead;
+let ids;
 
 /** What the first part hears alone: messages of the person, and of requests, which wait themselves. */
 const OWN = new Set(['attach', 'send', 'head', 'bytes', 'end']);
 
 export function setParts(parts) {
-  ({ later, panel, ahead } = parts);
+  ({ later, panel, ahead, ids } = parts);
 }
 
 /** The panel of an element; `tell` hears what it asks for. */
 export function panelOf(host, tell) {
   return panel(host, tell);
+}
+
+/** A random UUID, or one that was made for the session of this element before it began. */
+export function idFor(host) {
+  return ids?.(host) ?? randomId();
 }
 
 /** The page has come to rest: `tell` hears `name` when its listeners ran and the module is whole. */
@@ -201,7 +208,7 @@ export class Fetches {
     let message;
     try {
       // Tokens go in a header; cookies of the runtime's origin are none of our business.
-      const asked = ahead?.(url, body) ?? fetch(url, { method, headers: JSON.parse(headers), body, credentials: 'omit', signal });
+      const asked = ahead?.(url, body, signal) ?? fetch(url, { method, headers: JSON.parse(headers), body, credentials: 'omit', signal });
       if (waits) later.load();
       const response = await asked;
       if (waits || !response.ok) await later.load();

@@ -181,6 +181,11 @@ export class Calls {
     return this.#values.size > 0 || (this.queue ?? []).some(({ method }) => method !== 'send');
   }
 
+  /** Whether one message is kept, and nothing else. */
+  get isOneMessage() {
+    return this.queue?.length === 1 && this.queue[0].method === 'send' && !this.#values.size;
+  }
+
   /** Has an agent made by the live instance. */
   make(made) {
     this.#glue = this.#loader.glue;

@@ -13,6 +13,7 @@ export class Early {
   isAsked = false;
   #host;
   #calls;
+  #ahead;
   /** The panel, until the session has begun. */
   #panel;
   /** What it speaks. */
@@ -27,9 +28,10 @@ export class Early {
   /** What was written where no panel is any more. */
   #draft = '';
 
-  constructor(host, calls) {
+  constructor(host, calls, ahead) {
     this.#host = host;
     this.#calls = calls;
+    this.#ahead = ahead;
   }
 
   /** Whether there is a panel that the module can have. */
@@ -77,6 +79,7 @@ export class Early {
 
   /** There is no module, or no longer. Gives what the person wrote and sees nowhere now. */
   end() {
+    this.#ahead.end();
     this.#draft = [this.#sent, this.#panel ? this.#panel.draft : this.#draft].filter(Boolean).join('\n');
     this.#sent = undefined;
     this.#panel?.remove();
@@ -119,10 +122,12 @@ export class Early {
     this.#show();
     // The page may take it back.
     sending.then(() => this.#sent === text && this.#giveBack());
+    this.#ahead.send(text);
     return true;
   }
 
   #giveBack() {
+    this.#ahead.end();
     this.#panel?.removeMessage(ROW);
     if (this.#panel && !this.#panel.draft) this.#panel.draft = this.#sent;
     this.#sent = undefined;

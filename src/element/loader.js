@@ -3,7 +3,7 @@
 
 import instantiate from 'mindset-glue';
 import { thrown } from '../convert.js';
-import { readInit } from '../page.js';
+import { randomId, readInit } from '../page.js';
 import { Later } from './later.js';
 
 /** What calls throw and `init` rejects with. */
@@ -31,6 +31,14 @@ export function afterParsing(task) {
   else later();
 }
 
+/** Resolves when the document is parsed and its listeners have heard of it. */
+export function parsed() {
+  if (document.readyState !== 'loading') return undefined;
+  // The last one to hear of it: the window does after the document, and whoever comes last after the others.
+  const hear = (target, then) => target.addEventListener('DOMContentLoaded', then, { once: true });
+  return new Promise((resolve) => hear(document, () => hear(globalThis, resolve)));
+}
+
 export class Loader {
   /** The live instance, once there is one, and its later part. */
   glue;
@@ -45,13 +53,14 @@ export class Loader {
   #laterModule;
   #loading;
   #inits = [];
+  /** The compiled first part, on its way or there. */
+  arriving;
   /** What `init` was given and took. */
   config;
   /** What `init` got when the module could not be loaded: used if a later call loads it. */
   #kept;
   #trapped = false;
   #isLacking = false;
-  /** Names this page, whichever instance speaks. */
   #client;
 
   /**
@@ -71,6 +80,11 @@ export class Loader {
   /** The configuration of the page, also if no instance has it yet. */
   get wanted() {
     return this.config ?? this.#inits[0]?.config ?? this.#kept;
+  }
+
+  /** Names this page, whichever instance speaks. */
+  get client() {
+    return (this.#client ??= randomId());
   }
 
   /** What an element speaks, as the panel's texts take it; nothing of what has no language. */
@@ -157,16 +171,19 @@ export class Loader {
     // Side by side where both are needed.
     if ([...this.clients].some((client) => client.needsLater)) this.#getLater().catch(() => {});
     if (!this.#module) {
-      this.#module = await this.#parts.first();
+      this.arriving = this.#parts.first();
+      this.#module = await this.arriving;
       globalThis.addEventListener?.('error', (event) => this.#overhear(event.error));
       globalThis.addEventListener?.('unhandledrejection', (event) => this.#overhear(event.reason));
     }
+    // What is to be done now would keep a message waiting, and then waits for its answer.
+    await Promise.all([...this.clients].map((client) => client.pending));
     const glue = instantiate();
     const later = new Later(() => this.#getLater(), () => this.#parts.laterNow(), (error) => this.#lacks(error));
     const instance = await WebAssembly.instantiate(this.#module, later.imports(glue.imports()));
     glue.started(instance);
     later.join(instance.exports);
-    this.#client = glue.install(MindsetError, { ...this.#parts, later }, this.#client);
+    glue.install(MindsetError, { ...this.#parts, later }, this.client);
     this.later = later;
     this.glue = glue;
     if (this.config) glue.init(this.config);

@@ -5,7 +5,7 @@ import theme from 'mindset-theme';
 import { createChat } from '../chat.js';
 import { setImporter } from '../dom/lazy.js';
 import { setSpeaker } from '../dom/texts.js';
-import { signInAhead, takeAhead } from './ahead.js';
+import { Ahead, takeAhead, takeId } from './ahead.js';
 import { Calls, JSON_VALUES, METHODS } from './calls.js';
 import { Early } from './early.js';
 import { Language } from './language.js';
@@ -65,7 +65,7 @@ export function setUp(parts) {
     if (page) return page;
   }
   const words = (root) => languages.get(root.host)?.words;
-  const loader = new Loader({ ...parts, words, panel: (element, tell) => earlies.get(element).hand(tell), ahead: takeAhead });
+  const loader = new Loader({ ...parts, words, panel: (element, tell) => earlies.get(element).hand(tell), ahead: takeAhead, ids: takeId });
   setImporter(parts.chunk);
   setSpeaker(words);
   const page = Object.freeze({
@@ -106,7 +106,8 @@ function elementClass(loader, page) {
 
     #calls = new Calls(loader, this);
     #language = new Language((name) => loader.chunk(name));
-    #early = new Early(this, this.#calls);
+    #ahead = new Ahead(loader, this, this.#calls);
+    #early = new Early(this, this.#calls, this.#ahead);
     #registered = false;
     #changed = false;
     /** The JSON attributes as they stood last. */
@@ -114,8 +115,6 @@ function elementClass(loader, page) {
     /** The style sheets of this side, as they were adopted last. */
     #sheets = [];
     #isLaid = false;
-    /** The sign-in is on its way. */
-    #isExpected = false;
     /** Whether the layout could not be loaded. */
     #isPlain = false;
 
@@ -145,7 +144,7 @@ function elementClass(loader, page) {
         this.attach();
       } else {
         loader.load().catch((error) => loader.dead && this.abandon(error));
-        this.#expect();
+        this.#ahead.signIn();
         this.#early.reattached();
         this.#draw();
       }
@@ -226,6 +225,11 @@ function elementClass(loader, page) {
       else this.#attach(afterParsing);
     }
 
+    /** Resolves when a message is out, if one goes out by itself. */
+    get pending() {
+      return this.#ahead.pending;
+    }
+
     /** Draws, then starts when `soon` says so: in a later task than that of the page's own code. */
     #attach(soon) {
       const calls = this.#calls;
@@ -270,7 +274,7 @@ function elementClass(loader, page) {
     /** Attributes or the page's configuration changed. */
     refresh() {
       this.#dress();
-      this.#expect();
+      this.#ahead.signIn();
       if (!this.#calls.agent) return this.#early.isAsked && this.#draw();
       const redraw = () => this.#calls.agent && this.#calls.enter((agent) => agent.redraw());
       if (this.#speak()) redraw();
@@ -292,12 +296,6 @@ function elementClass(loader, page) {
       if (pending) return void pending.then(() => this.#draw());
       if (!this.#early.isDrawn) this.#show();
       this.#early.draw(words);
-    }
-
-    /** What the session will wait for is asked for before the module is there. */
-    #expect() {
-      if (this.#isExpected || loader.glue || !loader.wanted || !this.isConnected) return;
-      this.#isExpected = signInAhead(this, loader.wanted);
     }
 
     /** An error that the module cannot tell. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { works } from '../support/expect.mjs';
 import { ELEMENT, html, TIMING } from '../support/host.mjs';
 import { suite } from '../support/suite.mjs';
 import { deferred, until } from '../support/wait.mjs';
@@ -157,6 +158,74 @@ test('nobody takes the focus, and a closed composer is none before the module sa
   await host.saw('agent-idle');
   await host.panel.shows('We are closed.');
   assert.equal(await host.run(() => document.activeElement === document.body), true);
+});
+
+/** A page whose module is there and is not started before `go()`. */
+async function compiled(options = {}) {
+  const before = (page) => page.addInitScript(() => {
+    const { instantiate } = WebAssembly;
+    window.started = new Promise((resolve) => (window.go = resolve));
+    WebAssembly.instantiate = async (...given) => (await window.started, instantiate(...given));
+  });
+  const host = await s.open(s.runtime.page('/', html(options)), { before });
+  await host.panel.input.waitFor();
+  return { host, go: () => host.run(() => window.go()) };
+}
+
+test('a first message goes out while the module starts, as the session would have sent it', async () => {
+  const { host, go } = await compiled();
+  await host.panel.say('at once \u{1F642} "quoted"');
+  const { input, headers } = await s.runtime.nextRun();
+  assert.deepEqual(await host.names(), [], 'nothing is told yet');
+  await go();
+  await host.saw('agent-idle');
+  await host.panel.say('and again');
+  await host.panel.reads('at once \u{1F642} "quoted"', 'You said: at once \u{1F642} "quoted".', 'and again', 'You said: and again.');
+  const [, second, ...rest] = s.runtime.runs;
+  assert.deepEqual(rest, [], 'it went out once');
+  const { id } = input.messages[0];
+  assert.equal(await host.run((id) => Boolean(document.getElementById('agent').shadowRoot.querySelector(`[data-message-id="${id}"]`)), id), true);
+  const { runId } = input;
+  const same = { ...second.input, runId, messages: [{ ...second.input.messages[0], id, content: input.messages[0].content }] };
+  assert.equal(JSON.stringify(input), JSON.stringify(same));
+  const names = ['authorization', 'content-type', 'accept'];
+  assert.deepEqual(names.map((name) => headers[name]), names.map((name) => second.headers[name]));
+  assert.equal((await host.names()).filter((name) => name === 'agent-busy').length, 2);
+  assert.deepEqual(await host.errors(), []);
+});
+
+test('stop() gives back a message that is out already, and its run is stopped', async () => {
+  s.runtime.onRun = (run) => run.start();
+  const { host, go } = await compiled();
+  await host.panel.say('too soon');
+  const { input } = await s.runtime.nextRun();
+  await host.run(() => document.getElementById('agent').stop());
+  await until(() => s.runtime.cancels.length, 'the cancel');
+  assert.deepEqual(s.runtime.cancels, [input.runId]);
+  await until(async () => (await value(host)) === 'too soon', 'the draft');
+  await go();
+  await host.saw('agent-idle');
+  assert.deepEqual([texts(), await host.panel.texts(), await host.busy()], [['too soon'], [], false]);
+  await works(s.runtime, host);
+  assert.notEqual(s.runtime.runs[1].input.runId, input.runId);
+});
+
+test('what the page has set goes along, and the conversation of before is gone on with', async () => {
+  const { host, go } = await compiled();
+  await host.run(() => document.getElementById('agent').setSituationalAwareness({ page: 'cart' }));
+  await host.panel.say('with it');
+  await go();
+  await host.panel.reads('with it', 'You said: with it.');
+  assert.equal(s.runtime.runs[0].input.context[0].value, '{"page":"cart"}');
+  const { threadId, messages } = s.runtime.runs[0].input;
+  s.runtime.conversations.set(threadId, { messages, openCalls: [] });
+  await host.page.reload();
+  await host.panel.say('more');
+  await go();
+  await until(() => s.runtime.runs.length === 2, 'the second run');
+  await host.saw('agent-idle');
+  assert.deepEqual(texts(), ['with it', 'more']);
+  assert.equal(s.runtime.runs[1].input.threadId, threadId);
 });
 
 test('the sign-in does not wait for the module, and there is one', async () => {
