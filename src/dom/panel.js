@@ -43,7 +43,6 @@ export class Panel {
   #follow;
   /** Messages of the turn that are to be read out at its end. */
   #unsaid = new Set();
-  #listening = new AbortController();
   /** The styles of chunks. */
   #styles = new Set();
   /** Whether what draws answers is there, or `undefined` while it is being loaded. */
@@ -120,10 +119,9 @@ export class Panel {
     this.#toolParts = { frame, list: this.#list, chips, transcript, edit: (id) => this.edit(id) };
 
     // One listener serves all of it. Scrolling does not bubble, and does not wait for listeners.
-    const { signal } = this.#listening;
     for (const name of EVENTS) {
       const passive = name === 'wheel' || name === 'touchstart';
-      frame.addEventListener(name, this, { signal, passive, capture: name === 'scroll' });
+      frame.addEventListener(name, this, { passive, capture: name === 'scroll' });
     }
   }
 
@@ -384,7 +382,7 @@ export class Panel {
     this.#rows.clear();
     this.#tools?.end();
     this.#frame.remove();
-    this.#listening.abort();
+    for (const name of EVENTS) this.#frame.removeEventListener(name, this, name === 'scroll');
   }
 
   handleEvent(event) {
