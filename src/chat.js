@@ -71,15 +71,16 @@ class Client {
   /** There is nothing to see that could be there earlier. */
   needsLater = true;
   calls;
+  /** What it was made with. */
+  given;
   #loader;
-  #given;
   #tell;
   /** The agent, also after the end: what it knows can still be read. */
   #agent;
 
   constructor(loader, given, tell) {
     this.#loader = loader;
-    this.#given = given;
+    this.given = given;
     this.#tell = tell;
     this.calls = new Calls(loader, this);
     loader.clients.add(this);
@@ -98,10 +99,10 @@ class Client {
     if (calls.agent || !this.isConnected || later !== this.#loader.later) return;
     const hear = (event) => {
       // A fresh instance goes on with it.
-      if (event.type === 'conversation_id') this.#given.conversationId = event.conversationId;
+      if (event.type === 'conversation_id') this.given.conversationId = event.conversationId;
       this.#tell(event);
     };
-    const agent = calls.make((glue) => glue.Agent.chat(this.#given, hear, calls.tools));
+    const agent = calls.make((glue) => glue.Agent.chat(this.given, hear, calls.tools));
     if (!agent) return;
     this.#agent = agent;
     calls.enter(() => agent.start(true));
@@ -132,6 +133,9 @@ class Client {
     this.calls.end();
   }
 }
+
+/** What hears and speaks for one conversation, without more. */
+export const connect = (loader, given, tell) => new Client(loader, given, tell);
 
 /** Makes a chat; throws a `MindsetError` with `invalid-config`. */
 export function createChat(loader, options) {

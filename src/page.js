@@ -49,12 +49,13 @@ function areWords(value) {
 }
 
 /**
- * Checks what `init` was given, or `createChat`, which `name` says; throws the sentence that
+ * Checks what `init` was given, or `createChat` or `createAgentClient`, which `name` says; throws the sentence that
  * says what is wrong.
  */
 export function readInit(config, defaultServer, name = 'init') {
-  const isChat = name !== 'init';
-  const example = isChat ? "{ server, appUid: 'acme', agentUid: 'support' }" : "{ appUid: 'acme' }";
+  const isChat = name === 'createChat';
+  const isAgent = name === 'createAgentClient';
+  const example = name !== 'init' ? "{ server, appUid: 'acme', agentUid: 'support' }" : "{ appUid: 'acme' }";
   if (typeof config !== 'object' || !config) throw `${name} takes an object such as ${example}; it got ${shape(config)}`;
   const option = (key, wanted, fits) => {
     const value = config[key] ?? undefined;
@@ -84,10 +85,19 @@ export function readInit(config, defaultServer, name = 'init') {
   if (fetchAuthentication && getSession) {
     throw `${name} got both fetchAuthentication and getSession: keep one, getSession is the newer`;
   }
-  const agentUid = isChat && text('agentUid')?.trim();
+  const agentUid = (isChat || isAgent) && text('agentUid')?.trim();
   if (isChat && !agentUid && !isAgUi && !getSession) throw `${name} needs agentUid, the agent that answers: ${name}(${example})`;
   const approvals = isChat && text('approvals');
   if ((approvals || 'ask') !== 'ask') throw `${name}'s approvals can only be 'ask'`;
+  const apiKey = isAgent && text('apiKey');
+  const externalUserId = isAgent && text('externalUserId');
+  if (isAgent) {
+    if (isAgUi) throw `${name} needs a runtime: it does not work with protocol 'ag-ui'`;
+    if (apiKey && (globalThis.document ?? globalThis.importScripts)) throw `${name} never takes an apiKey in a page, where everybody can read it: give fetchAuthentication or getSession`;
+    if (apiKey && !/^[!-~]+$/.test(apiKey)) throw `${name}'s apiKey has characters that no header carries`;
+    if (apiKey && !/^[A-Za-z0-9_-]{1,100}$/.test(externalUserId ?? '')) throw `${name} needs externalUserId, the user's id with you, of 1 to 100 letters, digits, _ and -`;
+    if (!apiKey && !fetchAuthentication && !getSession) throw `${name} needs to know the user: give fetchAuthentication or getSession, or in Node apiKey and externalUserId`;
+  }
   const timing = option('timing', 'numbers of milliseconds', (value) =>
     Object.values(value).every((millis) => millis === undefined || millis === null || millis >= 0),
   );
@@ -106,6 +116,8 @@ export function readInit(config, defaultServer, name = 'init') {
     ask: getSession ?? fetchAuthentication,
     onError: callback('onError'),
     agentUid,
+    apiKey,
+    externalUserId,
     approvals,
     conversationId: isChat && text('conversationId')?.trim(),
   };

@@ -96,12 +96,17 @@ export class Calls {
 
   /** The agent API, for this conversation. */
   get api() {
-    return (this.#api ??= agentOf(this, (name) => this.#loader.chunk(name)));
+    return (this.#api ??= agentOf({ loader: this.#loader, client: this.#client, calls: this }));
   }
 
   /** A word about an approval, or answers to a questionnaire as JSON text, empty to dismiss it. */
   decide(word, id) {
     return this.#send('decide', word, id);
+  }
+
+  /** The `Authorization` of the session, from its first idle on. */
+  bearer() {
+    return this.#send('ask', 'bearer');
   }
 
   /** The conversation, once it is known. */

@@ -87,6 +87,16 @@ export class Loader {
     return (this.#client ??= randomId());
   }
 
+  /** The default of `server`, where there is one. */
+  get server() {
+    return this.#parts.server;
+  }
+
+  /** A client without an element, for what `given` says; `hear` gets its events. */
+  connect(given, hear) {
+    return this.#parts.connect(this, given, hear);
+  }
+
   /** What an element speaks, as the panel's texts take it; nothing of what has no language. */
   words(host) {
     return this.#parts.words?.({ host });

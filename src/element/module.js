@@ -8,7 +8,7 @@ import { setUp } from './shell.js';
 const first = () => new URL(__WASM_FILE__, import.meta.url).href;
 const later = () => new URL(__LATER_FILE__, import.meta.url).href;
 
-export const { init, createChat, version } = setUp({
+export const { init, createAgentClient, createChat, version } = setUp({
   async first() {
     if (import.meta.url) return compile(first());
     throw new MindsetError({

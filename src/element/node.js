@@ -20,7 +20,7 @@ function failed({ message }) {
 
 const compile = (file) => readFile(file).then((bytes) => WebAssembly.compile(bytes)).catch(failed);
 
-export const { init, createChat, version } = setUp({
+export const { init, createAgentClient, createChat, version } = setUp({
   first: () => compile(first),
   later: () => compile(later),
   laterNow() {

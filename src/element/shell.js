@@ -2,9 +2,10 @@
 // the calls made before the module is there and nothing else of the conversation.
 
 import theme from 'mindset-theme';
-import { createChat } from '../chat.js';
+import { connect, createChat } from '../chat.js';
 import { setImporter } from '../dom/lazy.js';
 import { setSpeaker } from '../dom/texts.js';
+import { agentOf } from './agent.js';
 import { Ahead, takeAhead, takeId } from './ahead.js';
 import { Calls, JSON_VALUES, METHODS } from './calls.js';
 import { Early } from './early.js';
@@ -47,6 +48,8 @@ const PLAIN = ':host(:not([hidden],[headless]:not([headless=false i]))){display:
 const languages = new WeakMap();
 /** Where the module gets its panels. */
 const earlies = new WeakMap();
+/** What is asked of each element. */
+const callsOf = new WeakMap();
 
 /**
  * Defines the element once per page, where there are elements; gives `{ init, createChat,
@@ -65,7 +68,7 @@ export function setUp(parts) {
     if (page) return page;
   }
   const words = (root) => languages.get(root.host)?.words;
-  const loader = new Loader({ ...parts, words, panel: (element, tell) => earlies.get(element).hand(tell), ahead: takeAhead, ids: takeId });
+  const loader = new Loader({ ...parts, connect, words, panel: (element, tell) => earlies.get(element).hand(tell), ahead: takeAhead, ids: takeId });
   setImporter(parts.chunk);
   setSpeaker(words);
   const page = Object.freeze({
@@ -74,6 +77,7 @@ export function setUp(parts) {
       throw new MindsetError({ code: 'unsupported-browser', message: 'init works in a page only: call it in the browser.' });
     },
     createChat: (options) => createChat(loader, options),
+    createAgentClient: (options) => agentOf({ loader, given: loader.read(options, 'createAgentClient'), shown: (element) => callsOf.get(element)?.conversationId }),
     version: __VERSION__,
     MindsetError,
   });
@@ -97,7 +101,6 @@ function sheetFor(document, css) {
 
 function elementClass(loader, page) {
   let assign;
-  let callsOf;
   class MindsetAgent extends HTMLElement {
     static mindset = page;
     static observedAttributes = Object.entries(PROPERTIES).flatMap(([name, attribute]) =>
@@ -120,13 +123,13 @@ function elementClass(loader, page) {
 
     static {
       assign = (element, name, value) => element.#assign(name, value);
-      callsOf = (element) => element.#calls;
     }
 
     constructor() {
       super();
       languages.set(this, this.#language);
       earlies.set(this, this.#early);
+      callsOf.set(this, this.#calls);
       if (!this.shadowRoot) this.attachShadow({ mode: 'open' });
       this.adoptedCallback();
       this.#adoptProperties();
@@ -398,7 +401,7 @@ function elementClass(loader, page) {
   Object.defineProperty(MindsetAgent.prototype, 'agent', {
     configurable: true,
     get() {
-      return callsOf(this).api;
+      return callsOf.get(this).api;
     },
   });
   for (const name of METHODS) {
@@ -406,7 +409,7 @@ function elementClass(loader, page) {
       configurable: true,
       writable: true,
       value(...args) {
-        return callsOf(this)[name](...args);
+        return callsOf.get(this)[name](...args);
       },
     });
   }

@@ -211,17 +211,31 @@ export interface PendingQuestion {
 /** What a turn came to, for the agent API. */
 export interface AgentResult {
   sessionId: string;
+  /** The turn; not of a follow-up that was steered before anything was known of it. */
   turnId?: string;
+  /** The model that the turn was given to. */
+  model?: string;
+  /** `steered`: the turn under way has read the message, and that one's call gets the reply. */
   status: 'finished' | 'error' | 'aborted' | 'steered';
+  /** The last assistant message of the turn. */
   text?: string;
-  error?: ErrorDetail;
+  /** With `error`. In Node its `code` is in upper case too. */
+  error?: Omit<ErrorDetail, 'code'> & { readonly code: string };
+  /** The turn waits for `answer()`. */
   pendingQuestion?: PendingQuestion;
 }
 
-/** What methods of the agent API reject with, a `MindsetError` with codes of its own; known by its `name`. */
+/**
+ * What methods of the agent API reject with, a `MindsetError` with codes of its own; known by its `name`. In a page
+ * codes are in lower case (`queue_full`), in Node in upper case (`QUEUE_FULL`).
+ */
 export interface AgentError extends Error {
   readonly name: 'AgentError';
-  /** `request_not_found`, `session_not_found`, `busy`, `agent_outcome_unknown` or a code of `MindsetError`; in Node in upper case. */
+  /**
+   * `busy`, `queue_full`, `request_not_found`, `session_not_found`, `question_pending`, `model_not_found`,
+   * `agent_not_found`, `permission_denied`, `too_many_subscriptions`, `cancelled`, `agent_outcome_unknown`, or a code
+   * of `MindsetError`.
+   */
   readonly code: string;
   readonly retryable: boolean;
   readonly context?: Readonly<Record<string, unknown>>;
@@ -229,21 +243,125 @@ export interface AgentError extends Error {
   readonly disposition: 'not_dispatched' | 'reported' | 'unknown_after_dispatch';
 }
 
-/** The agent API, for the conversation of an element or a UI-less client. */
+/** One thing that happened in a turn of the agent API. New types may be added; ignore those you do not know. */
+export type AgentEvent = {
+  /** Whose it is: the session of the call, or of a child that works for it. */
+  readonly sessionId: string;
+  /** The turn, as soon as it is known. */
+  readonly turnId?: string;
+} & (
+  | { /** All slots are taken: `position` is the place in line, from 1. */ readonly type: 'run.queued'; readonly position: number }
+  | { readonly type: 'turn.started'; readonly model?: string }
+  | { readonly type: 'text.delta'; readonly messageId: string; readonly text: string }
+  | { /** A whole message; a turn may have several. */ readonly type: 'message.committed'; readonly messageId: string; readonly text: string }
+  | { readonly type: 'tool.started'; readonly toolCallId: string; readonly toolName: string }
+  | { readonly type: 'tool.finished'; readonly toolCallId: string; readonly toolName: string; readonly ok: boolean }
+  | {
+      /** A call waits for `reply()`. */
+      readonly type: 'permission.requested';
+      readonly requestId: string;
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly reason: string;
+      /** The arguments, as the tool will get them; pass-through values are masked. */
+      readonly toolInput?: Readonly<Record<string, unknown>>;
+    }
+  | { readonly type: 'permission.resolved'; readonly requestId: string; readonly decision: 'allowOnce' | 'deny' }
+  | ({ /** Comes right before `turn.finished`; `answer()` goes on. */ readonly type: 'question.requested' } & Readonly<PendingQuestion>)
+  | ({ /** The last of a turn, equal to the result of the call. */ readonly type: 'turn.finished' } & Readonly<Omit<AgentResult, 'sessionId' | 'turnId'>>)
+);
+
+/** Who hears of a turn, and what ends it. */
+export interface AgentCallOptions {
+  /** Hears what happens. With it approvals wait for `reply()`; without it they are denied at once, unless an element shows the session. */
+  onEvent?: (event: AgentEvent) => void;
+  /** Cancels the call. */
+  signal?: AbortSignal;
+}
+
+/** What a turn is run with. */
+export interface AgentRun {
+  text: string;
+  /** A session of the application's to go on with; without it one is made. */
+  sessionId?: string;
+  /** One of `models()`, from this turn on in its session. */
+  model?: string;
+  /** One of `agents()`, for a new session. Default: the element's, the client's, else the application's. */
+  agent?: string;
+  /** While the session runs another turn: afterwards, or read by that turn. Without it: `busy`. */
+  whenBusy?: 'queue' | 'steer';
+  /** Names the call for `cancel()`. */
+  requestId?: string;
+}
+
+/** One conversation, as `session()` tells it. */
+export interface AgentSession {
+  readonly sessionId: string;
+  readonly state: 'idle' | 'running' | 'waiting';
+  readonly model?: string;
+  readonly agent: string;
+  /** What the agent said last. */
+  readonly reply?: string;
+  readonly title: string;
+  readonly updatedAt: string;
+}
+
+/** The agent API: an application runs turns for its user, and people decide. All methods reject with an `AgentError`. */
 export interface AgentClient {
+  /** Runs one turn; resolves when it is over, once, with what its `turn.finished` says. Needs `session.run`. */
+  run(request: AgentRun, options?: AgentCallOptions): Promise<AgentResult>;
   /** Decides an approval; resolves when the decision counts. Whoever is second gets `request_not_found`. */
   reply(request: { sessionId?: string; requestId: string; decision: 'allowOnce' | 'deny' }): Promise<void>;
   /** Answers a questionnaire, or dismisses it, after its turn has come to rest; resolves when the turn that goes on is over. */
   answer(
-    request: { sessionId?: string; questionId?: string; requestId?: string } & ({ answers: readonly StepAnswer[]; dismissed?: false } | { dismissed: true }),
+    request: { sessionId?: string; questionId?: string; requestId?: string; model?: string } & ({ answers: readonly StepAnswer[]; dismissed?: false } | { dismissed: true }),
+    options?: AgentCallOptions & { /** Names the call for `cancel()`. Default: the id of the question. */ requestId?: string },
   ): Promise<AgentResult>;
-  /** Ends the turn that goes on with the answers to this questionnaire. */
+  /** Ends a call by the `requestId` that it was given. Nothing of it is heard any more. */
   cancel(requestId: string): Promise<void>;
+  /** Shows a session in the element of the page, in which people go on with it. */
+  open(sessionId: string): Promise<void>;
+  /** The models that runs may name. */
+  models(): Promise<{ models: readonly { readonly id: string; readonly name?: string; readonly default?: true }[] }>;
+  /** The agents that the user may talk to. */
+  agents(): Promise<{ agents: readonly { readonly agentUid: string; readonly name?: string; readonly description?: string; readonly default?: true }[] }>;
+  /** Makes a session without running it. */
+  create(request?: { agent?: string }): Promise<{ sessionId: string }>;
+  /** The user's conversations, at most 50, the latest first. Needs `session.read`. */
+  sessions(): Promise<{ sessions: readonly { readonly sessionId: string; readonly title: string; readonly agent: string; readonly createdAt: string; readonly updatedAt: string }[] }>;
+  /** One of the user's conversations, which needs `session.read`, or of the application's sessions. In a page without an id the one that is shown, or nothing. */
+  session(sessionId?: string): Promise<AgentSession | undefined>;
+  /** Tells what happens in all of the user's conversations or in one; resolves when that ends. Needs `session.read`. */
+  observe(
+    request: { all: true } | { sessionId: string },
+    options: { onEvent: (event: AgentEvent) => void; signal?: AbortSignal; /** Names it for `cancel()`. */ requestId?: string },
+  ): Promise<{ /** Why: `cancelled`, or the runtime's word. */ reason: string }>;
   readonly capabilities: {
-    /** Whether there is something: `agent.reply`, for example. */
+    /** Whether there is something: `agent.run`, for example, or `agent.whenBusy`. It does not say that it is allowed. */
     has(name: string): boolean;
   };
 }
+
+/** What an agent client is made with. */
+export interface AgentClientOptions {
+  /** The runtime. Default: the origin of the classic script; npm has none. */
+  server?: string;
+  appUid: string;
+  /** The agent of calls that name none. Default: the session's of `getSession`, else the application's. */
+  agentUid?: string;
+  /** Gives a token of the user. In a page give this, or `getSession`. */
+  fetchAuthentication?: () => TokenAnswer | Promise<TokenAnswer>;
+  /** The newer form of `fetchAuthentication`. */
+  getSession?: () => SessionAnswer | Promise<SessionAnswer>;
+  /** In Node only: the key of the application, which gets tokens of the user itself. */
+  apiKey?: string;
+  /** With `apiKey`: the user's id with you. */
+  externalUserId?: string;
+  timing?: Timing;
+}
+
+/** Makes a client of the agent API for one user. Throws a `MindsetError` with `invalid-config`. */
+export function createAgentClient(options: AgentClientOptions): AgentClient;
 
 /** The limit that ended a turn before the job was done. */
 export interface Bound {
@@ -359,7 +477,10 @@ export type RuntimeEvent =
       readonly reason: string;
       /** The arguments; pass-through values are named and masked. */
       readonly toolInput?: Readonly<Record<string, unknown>>;
+      /** The session that asks, if it is a child's of this one. */
+      readonly sessionId?: string;
     }
+  | { /** It waits for its turn; `position` counts from 1. */ readonly type: 'run_queued'; readonly position: number }
   | { readonly type: 'permission_resolved'; readonly requestId: string; readonly decision: 'allowOnce' | 'deny' }
   | { readonly type: 'question_requested'; readonly questionId: string; readonly questionnaire: Questionnaire }
   | ({ readonly type: 'widget-payload'; readonly widgetId: string } & Widget)
@@ -472,7 +593,7 @@ interface Session {
   widgetAction(widgetId: string, action: string, payload?: unknown): Promise<TurnResult>;
   /** Ends the turn, on the server too, and closes what people are asked. */
   stop(): Promise<void>;
-  /** The agent API, for this conversation. */
+  /** The agent API: for this conversation, and for sessions of the application's own beside it. */
   readonly agent: AgentClient;
   /** Shows the person a text for their message; they may change it, take it into the text box or drop it. `true`: taken. Without a panel it tells an error and gives `false`. */
   appendMessage(text: string): Promise<boolean>;
@@ -593,6 +714,6 @@ declare global {
   }
   interface Window {
     /** Defined by the classic script. */
-    mindset: { init: typeof init; createChat: typeof createChat; version: string; MindsetError: typeof MindsetError };
+    mindset: { init: typeof init; createAgentClient: typeof createAgentClient; createChat: typeof createChat; version: string; MindsetError: typeof MindsetError };
   }
 }

@@ -1,7 +1,7 @@
 // A page written in TypeScript. Type-checked only; every `@ts-expect-error` is a
 // mistake that the types must catch.
 
-import { createChat, init, MindsetError, type Chat, type ChatEvent, type PageTool } from 'mindset-agent';
+import { createAgentClient, createChat, init, MindsetError, type AgentClient, type AgentEvent, type AgentResult, type Chat, type ChatEvent, type Questionnaire, type StepAnswer, type PageTool } from 'mindset-agent';
 
 const ready: Promise<void> = init({
   appUid: 'acme',
@@ -156,3 +156,35 @@ off();
 chat.close();
 // @ts-expect-error: the client says this itself
 chat.conversationId = 'other';
+
+// The agent API: the reference's example for services.
+declare function askUser(request: Questionnaire): Promise<StepAnswer[]>;
+declare function confirmTool(toolName: string, reason: string): Promise<boolean>;
+
+async function runWithQuestions(agent: AgentClient, text: string): Promise<AgentResult> {
+  const onEvent = (event: AgentEvent) => {
+    if (event.type !== 'permission.requested') return;
+    void confirmTool(event.toolName, event.reason)
+      .then((allowed) => agent.reply({ sessionId: event.sessionId, requestId: event.requestId, decision: allowed ? 'allowOnce' : 'deny' }))
+      .catch(() => {});
+  };
+  let result = await agent.run({ text }, { onEvent });
+  while (result.pendingQuestion) {
+    const answers = await askUser(result.pendingQuestion.request);
+    result = await agent.answer({ sessionId: result.sessionId, requestId: result.pendingQuestion.requestId, answers }, { onEvent });
+  }
+  return result;
+}
+
+const service = createAgentClient({ server: 'https://agents.example', appUid: 'acme', apiKey: 'key', externalUserId: 'ann' });
+void runWithQuestions(service, 'go');
+void service.run({ text: 'go', sessionId: 's', whenBusy: 'steer', model: 'm', requestId: 'r' }, { signal: new AbortController().signal });
+void service.observe({ all: true }, { onEvent: (event) => void (event.type === 'turn.finished' && event.status satisfies string) });
+void service.session().then((session) => session?.state satisfies string | undefined);
+void service.models().then(({ models }) => models.map(({ id }) => id satisfies string));
+// @ts-expect-error: it is not said what is done while the session is busy
+void service.run({ text: 'go', whenBusy: 'wait' });
+// @ts-expect-error: all or one
+void service.observe({}, { onEvent() {} });
+// @ts-expect-error: of which application?
+void createAgentClient({ server: 'https://agents.example' });

@@ -79,6 +79,8 @@ export class ScriptedRuntime {
     this.onUploadTerms = () => ({ enabled: true, types: ['image/png', 'application/pdf'], maxBytes: 20971520, maxFiles: 10 });
     /** How conversations of the agent begin. */
     this.onAgent = () => ({ starters: [] });
+    /** Answers an observer. */
+    this.onObserve = (_request, response) => refuse(response, 403, 'forbidden', 'not here');
     /** Answers an upload, or nothing for the usual answer. */
     this.onUpload = undefined;
     this.pages = new Map();
@@ -170,6 +172,7 @@ export class ScriptedRuntime {
     const body = await text(request);
     if (pathname.startsWith('/ag-ui/')) return this.foreign(request, body, response);
     if (pathname === '/v1/anonymous') return this.signIn(body, response);
+    if (pathname === '/v1/observe') return this.onObserve(request, response);
     if (/^\/v1\/agents\/[^/]+\/runs$/.test(pathname)) return this.run(request, body, response);
     if (/^\/v1\/agents\/[^/]+$/.test(pathname)) return send(response, 200, 'application/json', JSON.stringify(this.onAgent()), ANY_ORIGIN);
     const update = /^\/v1\/runs\/([^/]+)\/passthrough-params$/.exec(pathname);

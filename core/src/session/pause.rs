@@ -200,6 +200,8 @@ impl Session {
         step.of = [turn.id.clone(), turn.run_id.clone()];
         self.rest_lines(&step);
         self.transcript.paused = Some(step);
+        // What was decided beside them goes along with the answers.
+        self.settle_replies(None);
         self.end_turn(turn, super::end::Ending::Finished { bound: None }, now);
     }
 
