@@ -65,8 +65,8 @@ fn the_merged_configuration_without_secrets() {
 }
 
 #[test]
-fn both_shipped_configurations_are_good() {
-    for file in ["mindset.example.toml", "../www/mindset.toml"] {
+fn all_shipped_configurations_are_good() {
+    for file in ["mindset.example.toml", "../www/mindset.toml", "../examples/board/mindset.toml"] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let folder = Folder::new();
         let output = program(&folder, &std::fs::read_to_string(path).unwrap())

@@ -183,7 +183,7 @@ test('a slow start is waited for', async () => {
 
 test('a service that does not come up fails the run, with the place and the remedy', async () => {
   for (const [ways, options, problem, remedy] of [
-    [{ exits: 3 }, {}, /the service `app-service` has ended \(exit status: 3\)/, /in the log.*\[\[apps\.services\]\] `app-service`/],
+    [{ exits: 3 }, { servers: { description: 'Cards.' } }, /the service `app-service` has ended \(exit status: 3\)/, /in the log.*\[\[apps\.services\]\] `app-service`/],
     [{}, { command: ['no-such-program', 'x'] }, /there is no program `no-such-program`/, /Correct its `command` in/],
     [{ silent: true }, { startTimeout: '500ms' }, /takes no connections on the port/, /PORT.*start_timeout/],
     [{ broken: 'unmounted' }, {}, /does not serve MCP at \/mcp\/board \(.*404\)/, /Mend what it serves there, or correct `mcp_endpoints`/],
@@ -195,7 +195,7 @@ test('a service that does not come up fails the run, with the place and the reme
     const error = await refused();
     assert.match(error.message, problem);
     assert.match(error.message, remedy);
-    assert.deepEqual(error.context, { server: 'board', service: 'app-service' });
+    assert.deepEqual(error.context, { server: 'board', service: 'app-service', ...options.servers?.description && { description: 'Cards.' } });
     // Everybody else goes on, and so does what else a broken one serves.
     const { events } = await turn([], { agent: 'helper-1' });
     assert.equal(events.at(-1).type, 'RUN_FINISHED');

@@ -1,11 +1,12 @@
 //! `cargo xtask demo`: the runtime with the demo configuration and the demo's own
-//! backend on the port after it, until Ctrl-C.
+//! backend on the port after it, until Ctrl-C. `cargo xtask demo board`: with that of
+//! `examples/board`, whose backend is a service of the runtime.
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -27,15 +28,35 @@ const START: Duration = Duration::from_secs(30);
 const END: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// What is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The HR dashboard.
+    People,
+    /// The board of `examples/board`.
+    Board,
+}
+
+impl Stage {
+    /// The one that the command line names.
+    pub(crate) fn named(name: Option<&str>) -> Result<Stage> {
+        match name {
+            None => Ok(Stage::People),
+            Some("board") => Ok(Stage::Board),
+            Some(other) => bail!("there is no demo `{other}`; `cargo xtask help` lists them"),
+        }
+    }
+}
+
 /// Builds, starts, says where, waits. Returns when the user ends it.
-pub(crate) fn demo(shell: &Shell, settings: &Settings, port: u16, release: bool) -> Result<()> {
+pub(crate) fn demo(shell: &Shell, settings: &Settings, stage: Stage, port: u16, release: bool) -> Result<()> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let backend = SocketAddr::from((Ipv4Addr::LOCALHOST, port.checked_add(1).context("--port is too high")?));
     // Before the build: minutes later nobody looks any more.
     free(address)?;
     free(backend)?;
     let program = build::build(shell, settings, release)?.runtime.context("the build made a runtime")?;
-    let data = shell.path("target/demo");
+    let data = shell.path(if stage == Stage::Board { "target/demo/board" } else { "target/demo" });
     fs::create_dir_all(&data).with_context(|| format!("cannot make {}", data.display()))?;
 
     // From here on a signal ends the runtime first and this program after it.
@@ -43,13 +64,19 @@ pub(crate) fn demo(shell: &Shell, settings: &Settings, port: u16, release: bool)
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&ending))?;
     }
-    let mut hr = start_backend(shell, backend, address)?;
-    let runtime = start(shell, &program, [address, backend], &data);
+    let mut hr = match stage {
+        Stage::People => Some(start_backend(shell, backend, address)?),
+        // The runtime starts it.
+        Stage::Board => None,
+    };
+    let mut command = command(shell, &program, stage, [address, backend]);
+    command.env("MINDSET__SERVER__DATABASE", data.join("mindset.db"));
+    let runtime = command.spawn().with_context(|| format!("cannot start {}", program.display()));
     let served = runtime.and_then(|mut runtime| {
-        let served = serve(shell, &mut runtime, address, &ending);
+        let served = serve(shell, &mut runtime, stage, address, &ending);
         served.and(end(shell, &mut runtime))
     });
-    served.and(end(shell, &mut hr))?;
+    served.and(hr.as_mut().map_or(Ok(()), |hr| end(shell, hr)))?;
     shell.say("\nended");
     Ok(())
 }
@@ -73,20 +100,37 @@ fn free(address: SocketAddr) -> Result<()> {
     }
 }
 
-fn start(shell: &Shell, program: &Path, ports: [SocketAddr; 2], data: &Path) -> Result<Child> {
+/// The runtime, as the stage needs it.
+fn command(shell: &Shell, program: &Path, stage: Stage, ports: [SocketAddr; 2]) -> Command {
     let [address, backend] = ports;
     let mut command = shell.command(program);
-    command.args(["--config", "www/mindset.toml", "--dev"]);
     command.env("MINDSET__SERVER__LISTEN", address.to_string());
-    command.env("MINDSET__APPS__DEMO__MCP_SERVERS__HR__URL", format!("http://{backend}/mcp"));
-    command.env("MINDSET__APPS__DEMO__CONTEXTS__HANDBOOK__BASE_URL", format!("http://{backend}/handbook/"));
-    command.env("MINDSET__SERVER__DATABASE", data.join("mindset.db"));
     command.env_remove("CARGO_TARGET_DIR");
-    command.spawn().with_context(|| format!("cannot start {}", program.display()))
+    match stage {
+        Stage::People => {
+            command.args(["--config", "www/mindset.toml", "--dev"]);
+            command.env("MINDSET__APPS__DEMO__MCP_SERVERS__HR__URL", format!("http://{backend}/mcp"));
+            let handbook = format!("http://{backend}/handbook/");
+            command.env("MINDSET__APPS__DEMO__CONTEXTS__HANDBOOK__BASE_URL", handbook);
+        }
+        Stage::Board => {
+            command.args(["--config", "examples/board/mindset.toml"]);
+            let service = format!("node,server.mjs,http://{address}");
+            command.env("MINDSET__APPS__BOARD__SERVICES__BOARD__COMMAND", service);
+            command.env("MINDSET__APPS__BOARD__SERVICES__BOARD__PORT", backend.port().to_string());
+        }
+    }
+    command
 }
 
 /// Waits until the runtime answers, says so, then waits for its or the user's end.
-fn serve(shell: &Shell, runtime: &mut Child, address: SocketAddr, ending: &AtomicBool) -> Result<()> {
+fn serve(
+    shell: &Shell,
+    runtime: &mut Child,
+    stage: Stage,
+    address: SocketAddr,
+    ending: &AtomicBool,
+) -> Result<()> {
     let started = Instant::now();
     let mut ready = false;
     while !ending.load(Ordering::Relaxed) {
@@ -100,7 +144,7 @@ fn serve(shell: &Shell, runtime: &mut Child, address: SocketAddr, ending: &Atomi
         }
         if !ready && healthy(address) {
             ready = true;
-            announce(shell, address);
+            announce(shell, stage, address);
         }
         if !ready && started.elapsed() > START {
             bail!("the runtime did not answer http://{address}/healthz within {} s", START.as_secs());
@@ -143,11 +187,15 @@ fn healthy(address: SocketAddr) -> bool {
     answer().unwrap_or(false)
 }
 
-fn announce(shell: &Shell, address: SocketAddr) {
+fn announce(shell: &Shell, stage: Stage, address: SocketAddr) {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let dashboard = SocketAddr::new(address.ip(), address.port().saturating_add(1));
-    shell.say(&format!("\nThe dashboard:  http://{dashboard}/"));
-    shell.say(&format!("Events, plain:  http://{address}/"));
+    if stage == Stage::Board {
+        shell.say(&format!("\nThe board:      http://{dashboard}/"));
+    } else {
+        shell.say(&format!("\nThe dashboard:  http://{dashboard}/"));
+        shell.say(&format!("Events, plain:  http://{address}/"));
+    }
     shell.say(&format!("The model:      {}", model(&set)));
     shell.say("Ctrl-C ends it.\n");
 }

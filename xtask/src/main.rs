@@ -37,8 +37,9 @@ usage: cargo xtask <command>
   build [--release] [--names]
                       the SDK (dist/) and the runtime that serves it; with names in
                       the wasm for stacks that can be read
-  demo [--port N] [--release]
-                      builds, starts the runtime and says where the demo page is
+  demo [board] [--port N] [--release]
+                      builds, starts the runtime and says where the demo page is; `board`: that of
+                      examples/board
   test [--only TEXT]  every check and every test; installs what they need
                       (or the stages with TEXT in their name)
   soak [--seed N] [--only TEXT]
@@ -81,7 +82,9 @@ fn run(args: &[String]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let (part, rest) = match rest.split_first() {
-        Some((part, rest)) if command == "bench" && !part.starts_with('-') => (Some(part.as_str()), rest),
+        Some((part, rest)) if matches!(command, "bench" | "demo") && !part.starts_with('-') => {
+            (Some(part.as_str()), rest)
+        }
         _ => (None, rest),
     };
     let flags = Flags::parse(rest)?;
@@ -93,7 +96,10 @@ fn run(args: &[String]) -> Result<ExitCode> {
     match command {
         "build" => build::build(&shell, &settings, flags.release).map(|made| made.report(&shell))?,
         "test" => return suite::run(&shell, &settings, stages::STAGES, flags.only.as_deref()),
-        "demo" => demo::demo(&shell, &settings, flags.port.unwrap_or(demo::PORT), flags.release)?,
+        "demo" => {
+            let stage = demo::Stage::named(part)?;
+            demo::demo(&shell, &settings, stage, flags.port.unwrap_or(demo::PORT), flags.release)?;
+        }
         "soak" => return soak::soak(&shell, &settings, flags.seed, flags.only.as_deref()),
         "bench" => match part {
             None => bench::bench(&shell, &settings)?,

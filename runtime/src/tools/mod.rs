@@ -72,6 +72,8 @@ struct Terms {
     required: bool,
     /// The service of the application that serves it.
     service: Option<String>,
+    /// What it is for.
+    description: Option<String>,
     /// How long it may take to say what tools it has.
     patience: Duration,
 }
@@ -93,6 +95,7 @@ impl Tools {
                 let terms = Terms {
                     required: server.required,
                     service: server.mount.as_ref().map(|mount| mount.service.clone()),
+                    description: server.description.clone(),
                     patience: patience(app, server),
                 };
                 ((app.uid.clone(), server.uid.clone()), terms)
@@ -158,10 +161,9 @@ impl Tools {
             ),
         };
         let error = ApiError::new(ErrorCode::AgentMisconfigured, message).with("server", &*fault.server);
-        Err(match &terms.service {
-            Some(service) => error.with("service", service.as_str()),
-            None => error,
-        })
+        let more = [("service", &terms.service), ("description", &terms.description)];
+        let more = more.into_iter().filter_map(|(key, text)| Some((key, text.as_deref()?)));
+        Err(more.fold(error, |error, (key, text)| error.with(key, text)))
     }
 
     /// The headers that the server of a call got, as they may be shown.

@@ -2,9 +2,11 @@
 //! not say is not made up.
 
 use mindset_core::json::{self, Object, Value};
+use mindset_core::schema::Pattern;
 use mindset_core::turn::ModelTool;
 
 use super::words::{contains_phrase, words};
+use crate::pattern::Patterns;
 
 /// What a message says about a tool's parameters.
 #[derive(Debug, PartialEq)]
@@ -129,10 +131,20 @@ impl<'a> Source<'a> {
         json::parse(self.numbers.remove(at)).ok()
     }
 
+    /// The first word that a pattern fits, such as an id.
+    fn fitting(&self, pattern: &str) -> Option<String> {
+        let pattern = Patterns.compile(pattern).ok()?;
+        let bare = |word: &'a str| word.trim_matches(|c: char| !c.is_alphanumeric());
+        self.text.split_whitespace().map(bare).find(|word| pattern.is_match(word)).map(str::to_owned)
+    }
+
     fn string(&mut self, name: &str, schema: &Value) -> Option<String> {
         if schema.get("format").and_then(Value::as_str) == Some("email") {
             let address = self.text.split_whitespace().find(|w| w.contains('@'))?;
             return Some(address.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
+        }
+        if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
+            return self.fitting(pattern);
         }
         if !self.quoted.is_empty() {
             return Some(self.quoted.remove(0).to_owned());
@@ -249,6 +261,11 @@ mod tests {
                 r#"{"field":{"enum":["role","location"]},"value":{"type":"string"}}"#,
                 "Set the location to New York.",
                 r#"{"field":"location","value":"New York"}"#,
+            ),
+            (
+                r#"{"card":{"type":"string","pattern":"^C-[0-9]+$"},"column":{"enum":["To do","Done"]}}"#,
+                "Move C-3, please, to “Done”.",
+                r#"{"card":"C-3","column":"Done"}"#,
             ),
             (
                 r#"{"mail":{"type":"string","format":"email"}}"#,
