@@ -5,6 +5,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
 import { launch } from '../support/browser.mjs';
+import { configOf } from '../support/config.mjs';
 import { Host } from '../support/host.mjs';
 import { everything } from '../support/mcp.mjs';
 import { built } from '../support/paths.mjs';
@@ -22,31 +23,11 @@ const hosts = [];
 before(async () => {
   [models, reference, browser] = await Promise.all([callingModel(), everything(), launch()]);
   runtime = await Runtime.start({
-    config: `
-[models.calling]
-provider = "openai"
-model = "test"
-base_url = "${models.url}/v1"
-
-[[apps]]
-uid = "firm"
-allow_no_origin = true
-origins = ["loopback"]
-
-[[apps.mcp_servers]]
-uid = "everything"
-title = "Everything"
-url = "${reference.url}"
-allow_private = true
-
-[[apps.agents]]
-uid = "helper"
-model = "calling"
-anonymous = true
-mcp_servers = ["everything"]
-approvals = ["everything.echo"]
-ask_user = true
-`,
+    config: configOf({
+      model: `${models.url}/v1`,
+      servers: [{ uid: 'everything', title: 'Everything', url: reference.url }],
+      agents: [{ approvals: ['everything.echo'], ask_user: true }],
+    }),
   });
   pages = await site({ '/': `<!doctype html><meta charset="utf-8"><title>Firm</title>
     <script src="${runtime.origin}/mindset-agent.js"></script>

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 
 import { launch } from '../support/browser.mjs';
+import { configOf } from '../support/config.mjs';
 import { Host } from '../support/host.mjs';
 import { showing } from '../support/mcp.mjs';
 import { ROOT } from '../support/paths.mjs';
@@ -35,27 +36,7 @@ before(async () => {
   };
   [models, tools, browser] = await Promise.all([callingModel(plan), showing(), launch()]);
   runtime = await Runtime.start({
-    config: `
-[models.calling]
-provider = "openai"
-model = "test"
-base_url = "${models.url}/v1"
-
-[[apps]]
-uid = "firm"
-origins = ["loopback"]
-
-[[apps.mcp_servers]]
-uid = "ui"
-url = "${tools.url}"
-allow_private = true
-
-[[apps.agents]]
-uid = "helper"
-model = "calling"
-anonymous = true
-mcp_servers = ["ui"]
-`,
+    config: configOf({ model: `${models.url}/v1`, servers: [{ uid: 'ui', url: tools.url }] }),
   });
   pages = await site({
     '/': `<!doctype html><meta charset="utf-8"><title>Page</title><script src="${runtime.origin}/mindset-agent.js"></script>
