@@ -68,11 +68,13 @@ impl App {
         let uploads = Uploads::open(&config.uploads, store.clone(), Arc::clone(&links)).await;
         let uploads = Arc::new(uploads.map_err(OpenError)?);
         let permissions = Arc::new(Permissions::open(&store, &config).await.map_err(broken)?);
-        let runs = Arc::new(Runs::new(store.clone(), tools, links, Arc::clone(&permissions), &config));
+        let models = Models::new(&config, env);
+        let runs =
+            Arc::new(Runs::new(store.clone(), tools, links, Arc::clone(&permissions), (&config, &models)));
         runs.recover().await.map_err(|e| OpenError(format!("The database failed: {e}.")))?;
         Ok(App(Arc::new(Inner {
             tokens,
-            models: Models::new(&config, env),
+            models,
             runs,
             permissions,
             uploads,

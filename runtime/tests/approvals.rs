@@ -5,70 +5,21 @@
 #[allow(dead_code)]
 #[path = "../src/mcp/tests/peer.rs"]
 mod peer;
+mod people;
 #[path = "support/scripted.rs"]
 mod scripted;
 mod support;
 
 use mindset_core::json::Value;
-use peer::Peer;
-use scripted::{ASK, MINDSET, UPDATE, asked, config, decided, hr, model, posted, result_of};
-use support::{Answer, Folder, Running, Server, events, kind, last, program, text};
-
-struct Case {
-    hr: Peer,
-    model: Peer,
-    folder: Folder,
-    running: Running,
-    server: Server,
-    token: String,
-}
-
-impl Case {
-    async fn start() -> Case {
-        let (hr, model, folder) = (hr().await, model().await, Folder::new());
-        let (running, server) = Running::start(&mut program(&folder, &config(&model, &hr)));
-        let (token, _) = server.anonymous().await;
-        Case { hr, model, folder, running, server, token }
-    }
-
-    /// Ends the process as a crash does, and starts another one.
-    async fn crash(self) -> Case {
-        let Case { hr, model, folder, running, token, .. } = self;
-        running.kill();
-        let (running, server) = Running::start(&mut program(&folder, &config(&model, &hr)));
-        Case { hr, model, folder, running, server, token }
-    }
-
-    async fn post(&self, agent: &str, body: &str) -> reqwest::Response {
-        self.server.post(&format!("/v1/agents/{agent}/runs"), body).bearer(&self.token).open().await
-    }
-
-    async fn run(&self, body: &str) -> Vec<Value> {
-        events(self.post("demo", body).await).await
-    }
-
-    async fn refused(&self, body: &str) -> (u16, String) {
-        let answer = self.server.post("/v1/agents/demo/runs", body).bearer(&self.token).send().await;
-        answer.error()
-    }
-
-    async fn interrupts(&self, thread: &str) -> Vec<Value> {
-        let answer: Answer = self.server.conversation(&self.token, thread).await;
-        answer.body.get("openInterrupts").and_then(Value::as_array).unwrap().to_vec()
-    }
-
-    /// The notes of the calls that the MCP server got.
-    fn called(&self) -> Vec<String> {
-        let calls = self.hr.seen().into_iter().filter(|s| s.is("tools/call"));
-        calls.map(|s| s.body.get("params").unwrap().get("arguments").unwrap().text()).collect()
-    }
-}
+use people::Case;
+use scripted::{ASK, MINDSET, UPDATE, asked, config, decided, posted, result_of};
+use support::{events, kind, last, text};
 
 const SHOWN: &str = r#"{"note":"one","profile":"•••"}"#;
 
 #[tokio::test]
 async fn a_waiting_approval_outlives_a_crash() {
-    let case = Case::start().await;
+    let case = Case::start(config).await;
     let first = case.run(&posted("r1", Some(UPDATE), "", MINDSET)).await;
     let asks = asked(&first);
     assert_eq!(asks.len(), 1);
@@ -110,7 +61,7 @@ async fn a_waiting_approval_outlives_a_crash() {
 
 #[tokio::test]
 async fn what_is_denied_or_cannot_be_allowed_does_not_run() {
-    let case = Case::start().await;
+    let case = Case::start(config).await;
     let asks = asked(&case.run(&posted("r1", Some(UPDATE), "", MINDSET)).await);
     let deny = decided(&asks[0], r#"{"approved":false}"#);
     let second = case.run(&posted("r2", None, &deny, MINDSET)).await;
@@ -142,7 +93,7 @@ async fn what_is_denied_or_cannot_be_allowed_does_not_run() {
 
 #[tokio::test]
 async fn questions_outlive_a_crash_and_can_be_passed_over() {
-    let case = Case::start().await;
+    let case = Case::start(config).await;
     let asks = asked(&case.run(&posted("r1", Some(ASK), "", MINDSET)).await);
     let case = case.crash().await;
     assert_eq!(case.interrupts("t").await, asks);

@@ -110,7 +110,9 @@ fn check_whole(input: &RunAgentInput, open: &[&StoredCall], nothing: bool) -> Re
     }
     let names = |asks: bool| -> Vec<&str> {
         let of_kind = open.iter().filter(|call| call.ask.is_some() == asks);
-        of_kind.map(|call| call.ask.as_ref().map_or(call.id.as_str(), |ask| &ask.id)).collect()
+        of_kind
+            .flat_map(|call| call.ask.as_ref().map_or_else(|| vec![call.id.as_str()], |ask| ask.ids()))
+            .collect()
     };
     let (calls, interrupts) = (names(false), names(true));
     if !calls.is_empty() {

@@ -8,7 +8,7 @@ use crate::object;
 use crate::passthrough::FullArgs;
 use crate::questionnaire::{Questionnaire, StepAnswer};
 
-use super::{ServerTool, StoredCall, ToolQuestions};
+use super::{ChildAsk, ServerTool, StoredCall, ToolQuestions};
 
 /// A question to a person that a call waits for.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +32,8 @@ pub enum Asked {
     Questions(Questionnaire),
     /// What the tool asks while it runs.
     Tool(Box<ToolAsk>),
+    /// What the agent asks that the call has handed work to.
+    Child(Box<ChildAsk>),
 }
 
 /// What a tool that runs asks; it is called again as it was, with the answer.
@@ -66,6 +68,8 @@ pub(super) enum Decision {
     Declined,
     /// They closed the questions.
     Dismissed,
+    /// What they say to the agent that the call has handed work to.
+    Passed(Vec<ResumeEntry>),
     /// They wrote something else instead.
     PassedOver,
 }
@@ -77,6 +81,7 @@ impl Ask {
         match &self.what {
             Asked::Approval(approval) => o.insert("approval", approval.to_json()),
             Asked::Questions(questions) => o.insert("questionnaire", questions.to_json()),
+            Asked::Child(child) => o.insert("child", child.to_json()),
             Asked::Tool(tool) => {
                 o.insert("questionnaire", tool.asked.questions.to_json());
                 o.insert("call", tool.call.to_json());
@@ -94,9 +99,10 @@ impl Ask {
 
     /// Reads what [`to_json`](Self::to_json) writes.
     pub fn from_json(value: &Value) -> Option<Ask> {
-        let what = match value.get("approval") {
-            Some(approval) => Asked::Approval(Approval::from_json(approval)?),
-            None => {
+        let what = match (value.get("approval"), value.get("child")) {
+            (Some(approval), _) => Asked::Approval(Approval::from_json(approval)?),
+            (None, Some(child)) => Asked::Child(Box::new(ChildAsk::from_json(child)?)),
+            (None, None) => {
                 let questions = Questionnaire::from_json(value.get("questionnaire")?)?;
                 match value.get("call") {
                     None => Asked::Questions(questions),
@@ -117,13 +123,24 @@ impl Ask {
 
     /// Whether it is asked if the call may run.
     pub(super) fn is_approval(&self) -> bool {
-        matches!(self.what, Asked::Approval(_))
+        match &self.what {
+            Asked::Child(child) => child.asks().any(Ask::is_approval),
+            what => matches!(what, Asked::Approval(_)),
+        }
+    }
+
+    /// The ids of its interrupts.
+    pub(super) fn ids(&self) -> Vec<&str> {
+        match &self.what {
+            Asked::Child(child) => child.asks().flat_map(Ask::ids).collect(),
+            _ => vec![&self.id],
+        }
     }
 
     /// The questions, if it asks any.
     pub(super) fn questions(&self) -> Option<&Questionnaire> {
         match &self.what {
-            Asked::Approval(_) => None,
+            Asked::Approval(_) | Asked::Child(_) => None,
             Asked::Questions(questions) => Some(questions),
             Asked::Tool(tool) => Some(&tool.asked.questions),
         }
@@ -135,20 +152,23 @@ impl Ask {
             Asked::Approval(approval) => Some(approval),
             Asked::Questions(_) => None,
             Asked::Tool(tool) => Some(&tool.call),
+            Asked::Child(child) => Some(&child.call),
         }
     }
 
-    /// The tool that asks, of a call that runs on meanwhile.
+    /// The tool that asks, of a call that runs on meanwhile, or has begun work.
     pub(super) fn live(&self) -> Option<&ServerTool> {
         match &self.what {
+            Asked::Child(child) => Some(&child.call.tool),
             Asked::Tool(tool) if tool.asked.live => Some(&tool.call.tool),
             _ => None,
         }
     }
 
-    /// The interrupt of a run that asks this for `call`.
-    pub(super) fn interrupt(&self, call: &StoredCall) -> Interrupt {
+    /// The interrupts of a run that asks this for `call`.
+    pub(super) fn interrupts(&self, call: &StoredCall) -> Vec<Interrupt> {
         let (reason, message, schema, mut mindset) = match &self.what {
+            Asked::Child(child) => return child.interrupts(call),
             Asked::Approval(approval) => approval.told(),
             Asked::Questions(questions) => questions_told(questions, object! { "toolName": &call.name }),
             Asked::Tool(tool) => questions_told(&tool.asked.questions, tool.call.name()),
@@ -156,7 +176,7 @@ impl Ask {
         if self.promised {
             mindset.insert("answers", true);
         }
-        Interrupt {
+        let interrupt = Interrupt {
             id: self.id.clone(),
             reason: reason.to_owned(),
             message: Some(message),
@@ -164,11 +184,18 @@ impl Ask {
             response_schema: Some(schema),
             expires_at: None,
             metadata: Some(object! { "mindset": mindset }),
-        }
+        };
+        vec![interrupt]
     }
 
     /// What the answer of a client says.
     pub(super) fn decide(&self, entry: &ResumeEntry) -> Result<Decision, String> {
+        if let Asked::Child(child) = &self.what {
+            let asked = child.asks().find(|ask| ask.ids().contains(&entry.interrupt_id.as_str()));
+            // Checked here as it will be there.
+            asked.map_or(Ok(()), |ask| ask.decide(entry).map(|_| ()))?;
+            return Ok(Decision::Passed(vec![entry.clone()]));
+        }
         let payload = |key: &str| entry.payload.as_ref().and_then(|payload| payload.get(key));
         let flag = |key: &str| payload(key).and_then(Value::as_bool);
         match (self.questions(), entry.status.as_str()) {
@@ -205,7 +232,7 @@ impl Approval {
         mindset
     }
 
-    fn to_json(&self) -> Object {
+    pub(super) fn to_json(&self) -> Object {
         let mut o = object! { "source": self.tool.source.as_str(), "toolName": &self.tool.name };
         o.insert_some("server", self.tool.server.as_deref());
         o.insert_some("description", self.tool.title.as_deref());
@@ -216,7 +243,7 @@ impl Approval {
         o
     }
 
-    fn from_json(value: &Value) -> Option<Approval> {
+    pub(super) fn from_json(value: &Value) -> Option<Approval> {
         let flag = |key: &str| value.get(key).and_then(Value::as_bool).unwrap_or(false);
         let supplied = value.get("supplied").and_then(Value::as_array).unwrap_or_default();
         Some(Approval {

@@ -7,7 +7,7 @@ use crate::json::Object;
 use crate::{Millis, NextId};
 
 use super::results::Told;
-use super::{Ask, ModelUsage, StoredFile};
+use super::{Ask, Asked, ModelUsage, StoredFile};
 use crate::agui::Interrupt;
 
 /// What stands for the result of a call that never got one.
@@ -47,6 +47,29 @@ impl Conversation {
         open_interrupts(&self.messages)
     }
 
+    /// The calls of that message that ask people.
+    pub fn asking(&self) -> Vec<&StoredCall> {
+        open_calls(&self.messages).into_iter().filter(|call| call.ask.is_some()).collect()
+    }
+
+    /// The conversations of work that was handed over and waits for people.
+    pub fn waiting_children(&self) -> Vec<String> {
+        let child = |call: &StoredCall| match &call.ask.as_ref()?.what {
+            Asked::Child(child) => Some(child.session.clone()),
+            _ => None,
+        };
+        self.asking().into_iter().filter_map(child).collect()
+    }
+
+    /// What the newest turn came to: what the model said last, and what it cost.
+    pub fn outcome(&self) -> (Option<&str>, ModelUsage) {
+        let turn = turn_of(&self.messages);
+        let mut sum = ModelUsage::default();
+        turn.iter().filter_map(|m| m.usage).for_each(|usage| sum.add(usage));
+        let last = turn.iter().rfind(|m| m.is_answer() && m.calls.is_empty() && m.status.is_none());
+        (last.map(|m| m.content.as_str()).filter(|text| !text.trim().is_empty()), sum)
+    }
+
     /// The results that close every open call and interrupt as cancelled, to be stored.
     pub fn cancel_open_calls(&self, run_id: &str, ids: &mut dyn NextId, now: Millis) -> Vec<StoredMessage> {
         let cancel = |call: &StoredCall| cancelled(call, run_id, ids.next_id(), now);
@@ -56,8 +79,8 @@ impl Conversation {
 
 /// See [`Conversation::open_interrupts`].
 pub(super) fn open_interrupts(messages: &[StoredMessage]) -> Vec<Interrupt> {
-    let asks = |call: &StoredCall| call.ask.as_ref().map(|ask| ask.interrupt(call));
-    open_calls(messages).into_iter().filter_map(asks).collect()
+    let asks = |call: &StoredCall| call.ask.as_ref().map_or_else(Vec::new, |ask| ask.interrupts(call));
+    open_calls(messages).into_iter().flat_map(asks).collect()
 }
 
 /// The calls of the last answer that have no result, the page's and those that ask people.
@@ -233,7 +256,7 @@ pub struct StoredCall {
 impl StoredCall {
     /// Whether the interrupt with this id is its.
     pub(super) fn asks(&self, interrupt_id: &str) -> bool {
-        self.ask.as_ref().is_some_and(|ask| ask.id == interrupt_id)
+        self.ask.as_ref().is_some_and(|ask| ask.ids().contains(&interrupt_id))
     }
 
     /// Whether it is, or was before.

@@ -15,6 +15,7 @@ mod bounds;
 mod calls;
 mod citations;
 mod conversation;
+mod delegate;
 mod ending;
 mod files;
 mod heard;
@@ -37,6 +38,7 @@ pub use approvals::{Approvals, fits};
 pub use ask::{Approval, Ask, Asked, ToolAsk};
 pub use bounds::{Bounds, Spend};
 pub use conversation::{Conversation, Effect, StoredCall, StoredMessage, StoredRole};
+pub use delegate::{ChildAsk, Delegate, Delegated};
 pub use files::{FileLinks, MAX_FILES, StoredFile};
 pub use model::{ModelCall, ModelEvent, ModelFailure, ModelMessage, ModelRequest, ModelTool, ModelUsage};
 pub use recover::{Recovery, recover};
@@ -70,6 +72,10 @@ pub struct Agent {
     pub ask_user: bool,
     /// Whether it may show them a plan for their word, by a tool called `review_plan`.
     pub plan_review: bool,
+    /// Agents that the model may hand work to, by a tool called `delegate`.
+    pub delegates: Vec<Delegate>,
+    /// The run that has handed its work to this one.
+    pub parent_run: Option<String>,
 }
 
 /// What the adapter lends a run.

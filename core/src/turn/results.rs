@@ -57,7 +57,9 @@ impl Told {
     /// What a tool said; its sources are in the content already.
     pub(super) fn of(outcome: ToolOutcome, tool: &ServerTool, duration: u64) -> Told {
         match outcome {
-            ToolOutcome::Done { content, .. } => Told { content, ok: true, duration, unknown: false },
+            ToolOutcome::Done { content, .. } | ToolOutcome::Worked { content, .. } => {
+                Told { content, ok: true, duration, unknown: false }
+            }
             ToolOutcome::Failed(content) => {
                 let silent = content.trim().is_empty();
                 let content = if silent { SILENT_FAILURE.to_owned() } else { content };
@@ -69,7 +71,7 @@ impl Told {
                 duration,
             ),
             ToolOutcome::Unknown(text) => Told::unknown(&text, !tool.read_only, duration),
-            ToolOutcome::Asks(_) => Told::unknown(NOBODY, !tool.read_only, duration),
+            ToolOutcome::Asks(_) | ToolOutcome::Waits(_) => Told::unknown(NOBODY, !tool.read_only, duration),
         }
     }
 

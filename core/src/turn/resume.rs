@@ -13,11 +13,11 @@ use super::ask::Decision;
 use super::conversation::cancelled;
 use super::results::Told;
 use super::running::Run;
-use super::step::Step;
+use super::step::{Running, Step};
 use super::toolset::Owner;
 use super::{
-    Approval, Asked, Refusal, ServerTool, StoredCall, StoredMessage, StoredRole, ToolAnswer, ToolReply,
-    files, questions, results,
+    Approval, Asked, Delegated, Refusal, ServerTool, StoredCall, StoredMessage, StoredRole, ToolAnswer,
+    ToolReply, delegate, files, questions, results,
 };
 
 /// What the model is told of a call that a person did not allow.
@@ -49,8 +49,18 @@ impl Decided {
     pub(super) fn runs(&self) -> bool {
         match self.call.ask.as_ref().map(|ask| &ask.what) {
             Some(Asked::Approval(_)) => self.decision == Decision::Approved,
-            Some(Asked::Tool(_)) => self.decision != Decision::PassedOver,
+            Some(Asked::Tool(_) | Asked::Child(_)) => self.decision != Decision::PassedOver,
             _ => false,
+        }
+    }
+
+    /// The work that the call hands over: as it begins, or as it goes on with what was decided.
+    fn work(&self, begun: Delegated) -> Delegated {
+        match (self.call.ask.as_ref().map(|ask| &ask.what), &self.decision) {
+            (Some(Asked::Child(child)), Decision::Passed(entries)) => {
+                Delegated { session: child.session.clone(), resume: entries.clone(), ..begun }
+            }
+            _ => begun,
         }
     }
 
@@ -89,14 +99,38 @@ pub(super) fn decisions(
                  the conversation."
             )));
         };
-        if decided.iter().any(|known| known.call.id == call.id) {
-            continue;
-        }
         let Some(ask) = &call.ask else { continue };
+        let known = decided.iter_mut().find(|known| known.call.id == call.id);
         let decision = ask.decide(entry).map_err(|why| invalid(format!("resume[{at}]: {why}")))?;
-        decided.push(Decided { call: (*call).clone(), decision });
+        match (known, decision) {
+            (None, decision) => decided.push(Decided { call: (*call).clone(), decision }),
+            (Some(Decided { decision: Decision::Passed(all), .. }), Decision::Passed(more)) => {
+                // Of two for one the first counts.
+                let is_new = |new: &ResumeEntry| all.iter().all(|old| old.interrupt_id != new.interrupt_id);
+                let more: Vec<_> = more.into_iter().filter(is_new).collect();
+                all.extend(more);
+            }
+            (Some(_), _) => {}
+        }
     }
+    check_passed(&decided)?;
     Ok(decided)
+}
+
+/// What was handed over goes on when everything that it asks is answered.
+fn check_passed(decided: &[Decided]) -> Result<(), Refusal> {
+    for Decided { call, decision } in decided {
+        let (Decision::Passed(given), Some(ask)) = (decision, &call.ask) else { continue };
+        let mut missing = ask.ids();
+        missing.retain(|id| given.iter().all(|entry| entry.interrupt_id != *id));
+        if !missing.is_empty() {
+            return Err(invalid(format!(
+                "The run must answer every open interrupt of its step; missing: {}. Send one `resume` entry for each.",
+                missing.join(", ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The messages for the model, and for people, that settle what is not to run.
@@ -166,7 +200,14 @@ impl Run {
         for decided in runs {
             let call = &decided.call;
             match self.as_shown(call) {
-                Ok((tool, arguments)) => step.run(&call.id, tool, arguments, decided.answer()),
+                Ok((tool, arguments)) => {
+                    let mut work = None;
+                    if delegate::is(&tool) {
+                        work = Some(decided.work(self.hand_over(arguments.expose())));
+                    }
+                    let tool = self.titled(tool, work.as_ref());
+                    step.run(Running::new(&call.id, tool, arguments, work), decided.answer());
+                }
                 Err(why) => {
                     let message = match call.ask.as_ref().and_then(|ask| ask.live()) {
                         Some(_) => cancelled(call, &self.run_id, self.ids.next_id(), now),

@@ -22,7 +22,7 @@ use super::step::Step;
 use super::toolset::{self, Toolset};
 use super::{
     Agent, Conversation, FileLinks, Input, ModelEvent, ModelRequest, ModelTool, ModelUsage, Output, Refusal,
-    RunState, StoredMessage, StoredRole, bounds, ending, history, prompt, questions,
+    RunState, StoredMessage, StoredRole, bounds, delegate, ending, history, prompt, questions,
 };
 
 /// Everything of a run.
@@ -100,6 +100,9 @@ impl Run {
         let mut agent = agent;
         if agent.ask_user {
             agent.tools.push(questions::tool());
+        }
+        if !agent.delegates.is_empty() {
+            agent.tools.push(delegate::tool(&agent.delegates));
         }
         if agent.plan_review {
             agent.tools.push(questions::plan_tool());
@@ -219,7 +222,7 @@ impl Run {
             thread_id: self.thread_id.clone(),
             run_id: self.run_id.clone(),
             protocol_version: Some(PROTOCOL_VERSION.to_owned()),
-            parent_run_id: None,
+            parent_run_id: self.agent.parent_run.clone(),
         };
         self.emit(body, mindset, now);
         for message in warnings {

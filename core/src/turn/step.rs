@@ -3,7 +3,7 @@
 use crate::Millis;
 use crate::agui::{Body, Outcome};
 use crate::event::{Citation, Widget};
-use crate::json::Object;
+use crate::json::{Object, Value};
 use crate::passthrough::{CheckedArgs, FullArgs};
 
 use super::answer::Answer;
@@ -14,8 +14,9 @@ use super::results::{self, Told};
 use super::running::{Reach, Run, State};
 use super::toolset::Owner;
 use super::{
-    Approval, Ask, Asked, ModelUsage, Output, RunState, ServerTool, StoredCall, StoredMessage, StoredRole,
-    ToolAnswer, ToolAsk, ToolOutcome, ToolQuestions, ToolReply, ToolRequest, arguments, citations, questions,
+    Approval, Ask, Asked, ChildAsk, Delegated, ModelUsage, Output, RunState, ServerTool, StoredCall,
+    StoredMessage, StoredRole, ToolAnswer, ToolAsk, ToolOutcome, ToolQuestions, ToolReply, ToolRequest,
+    arguments, citations, delegate, questions,
 };
 
 /// Bytes of everything that people are shown for one step: one event tells it.
@@ -37,15 +38,27 @@ pub(super) struct Step {
     asking: Vec<StoredCall>,
 }
 
-struct Running {
-    call_id: String,
+/// A call that runs.
+pub(super) struct Running {
+    pub(super) call_id: String,
     tool: ServerTool,
     arguments: FullArgs,
+    /// What it hands to another agent.
+    pub(super) work: Option<Delegated>,
     /// It was told that nobody answers.
     unanswered: bool,
 }
 
 impl Running {
+    pub(super) fn new(
+        call_id: &str,
+        tool: ServerTool,
+        arguments: FullArgs,
+        work: Option<Delegated>,
+    ) -> Running {
+        Running { call_id: call_id.to_owned(), tool, arguments, work, unanswered: false }
+    }
+
     fn request(&self, answer: Option<ToolAnswer>) -> ToolRequest {
         ToolRequest {
             call_id: self.call_id.clone(),
@@ -54,6 +67,7 @@ impl Running {
             name: self.tool.name.clone(),
             arguments: self.arguments.clone(),
             answer,
+            work: self.work.clone(),
         }
     }
 }
@@ -67,15 +81,8 @@ enum Fate {
 }
 
 impl Step {
-    /// Has `tool` run for the call.
-    pub(super) fn run(
-        &mut self,
-        call_id: &str,
-        tool: ServerTool,
-        arguments: FullArgs,
-        answer: Option<ToolAnswer>,
-    ) {
-        let running = Running { call_id: call_id.to_owned(), tool, arguments, unanswered: false };
+    /// Has the call run.
+    pub(super) fn run(&mut self, running: Running, answer: Option<ToolAnswer>) {
         self.requests.push(running.request(answer));
         self.running.push(running);
     }
@@ -109,7 +116,11 @@ impl Run {
                 Fate::Refused(why) => self.refuse(&call, why, now),
                 Fate::Client => step.pending.push((call.id, call.name)),
                 Fate::Asks(_) => step.asking.push(call),
-                Fate::Run(tool, arguments) => step.run(&call.id, tool, arguments, None),
+                Fate::Run(tool, arguments) => {
+                    let work = delegate::is(&tool).then(|| self.hand_over(arguments.expose()));
+                    let tool = self.titled(tool, work.as_ref());
+                    step.run(Running::new(&call.id, tool, arguments, work), None);
+                }
             }
         }
         self.run_step(step, now);
@@ -119,6 +130,7 @@ impl Run {
     pub(super) fn run_step(&mut self, mut step: Step, now: Millis) {
         for (request, running) in std::mem::take(&mut step.requests).into_iter().zip(&step.running) {
             self.emit(results::tool_start(&running.call_id, &running.tool), Object::new(), now);
+            self.tell_work(running, now);
             self.output(Output::CallTool(request));
         }
         self.go_on(step, now);
@@ -247,6 +259,10 @@ impl Run {
         };
         let mut running = step.running.remove(at);
         let outcome = match outcome {
+            ToolOutcome::Waits(open) if self.reach != Reach::Nobody => {
+                step.asking.extend(self.wait_for_child(&running, open, now));
+                return self.go_on(step, now);
+            }
             ToolOutcome::Asks(asked) if self.reach != Reach::Nobody => {
                 step.asking.extend(self.ask_for(&running, *asked));
                 return self.go_on(step, now);
@@ -260,6 +276,7 @@ impl Run {
             }
             outcome => outcome,
         };
+        let usage = if let ToolOutcome::Worked { usage, .. } = &outcome { Some(*usage) } else { None };
         let (outcome, cited, shown) = match outcome {
             ToolOutcome::Done { content, sources, widgets } => {
                 let (content, cited) = citations::number(&self.messages, content, &sources);
@@ -268,7 +285,7 @@ impl Run {
             }
             other => (other, Vec::new(), Vec::new()),
         };
-        self.end_call(&running, &Told::of(outcome, &running.tool, duration), cited, now);
+        self.end_call(&running, &Told::of(outcome, &running.tool, duration), (cited, usage), now);
         for widget in shown {
             self.show(widget, now);
         }
@@ -280,18 +297,34 @@ impl Run {
         let id = self.ids.next_id();
         asked.questions.id.clone_from(&id);
         let call = Approval::of(running.tool.clone(), false, &running.arguments);
-        let mut ask = Ask {
-            id,
-            what: Asked::Tool(Box::new(ToolAsk { call, asked })),
-            promised: self.reach == Reach::Promised,
-            earlier: Vec::new(),
-        };
+        self.wait_for(running, id, Asked::Tool(Box::new(ToolAsk { call, asked })))
+    }
+
+    /// The call waits until people have told its child what it asks.
+    fn wait_for_child(
+        &mut self,
+        running: &Running,
+        open: Vec<StoredCall>,
+        now: Millis,
+    ) -> Option<StoredCall> {
+        let session = running.work.as_ref()?.session.clone();
+        let call = Approval::of(running.tool.clone(), false, &running.arguments);
+        let child = ChildAsk { call, session: session.clone(), open };
+        let ids = child.asks().flat_map(Ask::ids).map(Value::from).collect();
+        self.tell_suspended(&session, ids, now);
+        let id = self.ids.next_id();
+        self.wait_for(running, id, Asked::Child(Box::new(child)))
+    }
+
+    fn wait_for(&mut self, running: &Running, id: String, what: Asked) -> Option<StoredCall> {
+        let mut ask = Ask { id, what, promised: self.reach == Reach::Promised, earlier: Vec::new() };
         let of_call = |m: &&mut StoredMessage| m.calls.iter().any(|call| call.id == running.call_id);
         let message = self.messages.iter_mut().rfind(of_call)?;
         let call = message.calls.iter_mut().find(|call| call.id == running.call_id)?;
         if let Some(before) = call.ask.take() {
+            let ids: Vec<String> = before.ids().into_iter().map(str::to_owned).collect();
             ask.earlier = before.earlier;
-            ask.earlier.push(before.id);
+            ask.earlier.extend(ids);
         }
         call.ask = Some(Box::new(ask));
         let call = call.clone();
@@ -300,10 +333,18 @@ impl Run {
         Some(call)
     }
 
-    fn end_call(&mut self, running: &Running, told: &Told, cited: Vec<Citation>, now: Millis) {
+    fn end_call(
+        &mut self,
+        running: &Running,
+        told: &Told,
+        (cited, usage): (Vec<Citation>, Option<ModelUsage>),
+        now: Millis,
+    ) {
         let Running { call_id, tool, .. } = running;
+        self.tell_worked(running, told, now);
         let mut message = told.message(self.ids.next_id(), &self.run_id, call_id, now);
         message.citations = cited;
+        message.usage = usage;
         message.effect = told.effect(tool);
         let (body, mindset) = told.event(&message, &tool.name, &Owner::Server(tool));
         self.store([message]);
@@ -340,7 +381,7 @@ impl Run {
     pub(super) fn abort_tools(&mut self, step: Step, why: &str, now: Millis) {
         self.output(Output::AbortTools);
         for running in &step.running {
-            self.end_call(running, &Told::unknown(why, !running.tool.read_only, 0), Vec::new(), now);
+            self.end_call(running, &Told::unknown(why, !running.tool.read_only, 0), (Vec::new(), None), now);
         }
         for (id, name) in &step.pending {
             let told = Told::refused(CANCELLED.to_owned());

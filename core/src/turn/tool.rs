@@ -5,6 +5,8 @@ use crate::json::{Object, Value};
 use crate::passthrough::{FullArgs, ToolName};
 use crate::questionnaire::{Questionnaire, StepAnswer};
 
+use super::{Delegated, ModelUsage, StoredCall};
+
 /// A tool the runtime can run for the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerTool {
@@ -51,6 +53,8 @@ pub struct ToolRequest {
     pub arguments: FullArgs,
     /// What the person has answered, if the call asked something the last time.
     pub answer: Option<ToolAnswer>,
+    /// The work that it hands to another agent.
+    pub work: Option<Delegated>,
 }
 
 /// What a call asks before it goes on.
@@ -105,6 +109,15 @@ pub enum ToolOutcome {
     /// It asks the person something, and is to be called again with the answer; a live one
     /// runs on until then.
     Asks(Box<ToolQuestions>),
+    /// The agent that it was handed to has done its work.
+    Worked {
+        /// What that said last.
+        content: String,
+        /// What its model calls cost.
+        usage: ModelUsage,
+    },
+    /// That agent asks people something by these calls before it goes on.
+    Waits(Vec<StoredCall>),
 }
 
 /// Something that was found and can be cited.

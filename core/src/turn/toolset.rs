@@ -10,7 +10,7 @@ use crate::schema::{Matcher, Pattern, Schema};
 
 use super::files;
 use super::names::model_names;
-use super::{ModelTool, Refusal, ServerTool, page_tools, questions};
+use super::{ModelTool, Refusal, ServerTool, delegate, page_tools, questions};
 
 /// What the model may call in this run: the page's tools as they came, and the
 /// runtime's.
@@ -71,7 +71,7 @@ impl Toolset {
         let mut offered = self.page.clone();
         offered.extend(self.server.iter().map(|(name, tool)| {
             let supplied = |parameter: &str| {
-                !questions::is(tool) && passthrough.value(tool.key_name(), &known, parameter).is_some()
+                !is_own(tool) && passthrough.value(tool.key_name(), &known, parameter).is_some()
             };
             ModelTool {
                 name: name.clone(),
@@ -120,6 +120,9 @@ impl Toolset {
     ) -> Result<FullArgs, String> {
         let known = self.key_names();
         arguments.inject(&tool.declared(), |name| {
+            if is_own(tool) {
+                return None;
+            }
             let own = files.filter(|_| name == files::PARAMETER);
             own.or_else(|| passthrough.value(tool.key_name(), &known, name))
         })
@@ -141,6 +144,11 @@ impl Toolset {
     fn key_names(&self) -> Vec<ToolName<'_>> {
         self.server.iter().map(|(_, tool)| tool.key_name()).collect()
     }
+}
+
+/// Whether it is a tool of the turn itself, whose arguments are the model's alone.
+fn is_own(tool: &ServerTool) -> bool {
+    questions::is(tool) || delegate::is(tool)
 }
 
 /// Why no model can be told of the tool. A regular expression of another dialect is

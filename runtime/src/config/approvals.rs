@@ -3,6 +3,7 @@
 use mindset_core::turn::Approvals;
 use toml::{Table, Value};
 
+use super::Agent;
 use super::print::texts;
 use super::reader::{Node, Reader};
 
@@ -15,6 +16,23 @@ impl Reader<'_> {
             self.fault(&agent.path("approvals"), "an entry is empty or has spaces around it", remedy);
         }
         Approvals { named, writes: self.boolean(agent, "approve_writes").unwrap_or(false) }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Each agent of the app is there once, and those it may hand work to are others.
+    pub(super) fn check_agents(&mut self, app: &Node<'a>, nodes: &[Node<'a>], agents: &[Agent]) {
+        self.unique(&app.path("agents"), agents.iter().map(|agent| agent.uid.as_str()));
+        for (node, agent) in nodes.iter().zip(agents) {
+            for uid in &agent.delegates {
+                let problem = match agents.iter().any(|other| other.uid == *uid) {
+                    true if *uid != agent.uid => continue,
+                    true => "an agent cannot hand work to itself".to_owned(),
+                    false => format!("the app has no agent `{uid}`"),
+                };
+                self.fault(&node.path("delegates"), &problem, "name other agents of the app by their uid");
+            }
+        }
     }
 }
 

@@ -219,6 +219,8 @@ pub struct Agent {
     pub ask_user: bool,
     /// Whether it may show them its plan for their word, by the tool `review_plan`.
     pub plan_review: bool,
+    /// The agents that it may hand work to.
+    pub delegates: Vec<String>,
     /// The hidden message with which it begins every conversation in the chat.
     pub icebreaker: Option<String>,
     /// Messages that a chat offers while nothing was said in it.

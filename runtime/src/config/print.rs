@@ -144,6 +144,9 @@ fn agent(a: &Agent) -> Table {
     super::approvals::print(&a.approvals, &mut t);
     t.insert("ask_user".into(), Value::Boolean(a.ask_user));
     t.insert("plan_review".into(), Value::Boolean(a.plan_review));
+    if !a.delegates.is_empty() {
+        t.insert("delegates".into(), texts(a.delegates.iter().cloned()));
+    }
     if let Some(icebreaker) = &a.icebreaker {
         put(&mut t, "icebreaker", icebreaker.as_str());
     }

@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
         if agents.is_empty() {
             self.fault(&node.path("agents"), "the app has no agent", "add an [[apps.agents]] table below it");
         }
-        self.unique(&node.path("agents"), agents.iter().map(|a| a.uid.as_str()));
+        self.check_agents(node, &nodes, &agents);
         let allow_no_origin = self.boolean(node, "allow_no_origin").unwrap_or(false);
         let agent_access = self.agent_access(node);
         let (default_agent, models) = (self.default_agent(node, &agents), self.offered_models(node, models));
@@ -314,6 +314,7 @@ impl<'a> Reader<'a> {
                 "approve_writes",
                 "ask_user",
                 "plan_review",
+                "delegates",
                 "icebreaker",
                 "starters",
                 "bounds",
@@ -335,6 +336,7 @@ impl<'a> Reader<'a> {
             approvals: self.approvals(node),
             ask_user: self.boolean(node, "ask_user").unwrap_or(false),
             plan_review: self.boolean(node, "plan_review").unwrap_or(false),
+            delegates: self.list(node, "delegates"),
             icebreaker: self.icebreaker(node),
             starters: self.starters(node),
             uid,

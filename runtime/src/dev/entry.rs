@@ -63,7 +63,8 @@ pub(crate) fn tool_entry(
         }
         ToolOutcome::Failed(text) => ("failed", text.len()),
         ToolOutcome::Unknown(text) => ("unknown", text.len()),
-        ToolOutcome::Asks(_) => ("asks", 0),
+        ToolOutcome::Worked { content, .. } => ("done", content.len()),
+        ToolOutcome::Asks(_) | ToolOutcome::Waits(_) => ("asks", 0),
     };
     let mut entry = object! {
         "kind": "tool", "at": iso_8601(clock::now()), "runId": run_id, "toolCallId": &request.call_id,

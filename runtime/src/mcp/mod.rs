@@ -355,6 +355,8 @@ fn masked(outcome: ToolOutcome, mask: &Mask) -> ToolOutcome {
         }
         ToolOutcome::Failed(text) => ToolOutcome::Failed(mask.apply(text)),
         ToolOutcome::Unknown(text) => ToolOutcome::Unknown(mask.apply(text)),
+        // No server's.
+        ToolOutcome::Worked { .. } | ToolOutcome::Waits(_) => outcome,
         // What goes back to the server stays as it is.
         ToolOutcome::Asks(asked) => {
             let shown = mask.apply(asked.questions.to_json().text());

@@ -128,7 +128,8 @@ impl ToolWatch {
             ToolOutcome::Done { .. } => "done",
             ToolOutcome::Failed(_) => "failed",
             ToolOutcome::Unknown(_) => "unknown",
-            ToolOutcome::Asks(_) => "asks",
+            ToolOutcome::Worked { .. } => "done",
+            ToolOutcome::Asks(_) | ToolOutcome::Waits(_) => "asks",
         };
     }
 }

@@ -52,7 +52,8 @@ pub(super) async fn list(State(app): State<App>, headers: HeaderMap, uri: Uri) -
     let owner = match named("owner") {
         None => Owner::User,
         Some(text) => {
-            Owner::parse(text).ok_or_else(|| body::field("`owner` must be \"user\" or \"app\"."))?
+            let owner = Owner::parse(text).filter(|owner| *owner != Owner::Child);
+            owner.ok_or_else(|| body::field("`owner` must be \"user\" or \"app\"."))?
         }
     };
     if owner == Owner::Application {
@@ -119,6 +120,7 @@ pub(super) async fn read(
         match row.owner {
             Owner::User => app.permissions().check(&user, Permission::Read)?,
             Owner::Application => app.permissions().check_either(&user)?,
+            Owner::Child => return Err(unknown()),
         }
     }
     let before = query.iter().find(|(key, _)| key == "before").map(|(_, value)| value.as_str());

@@ -34,6 +34,7 @@ pub(super) async fn read(State(app): State<App>, headers: HeaderMap, uri: Uri) -
 
 async fn session(app: &App, user: &User, id: &str) -> ApiResult<Observed> {
     app.permissions().check_either(user)?;
-    let row = app.store().conversation(user, id).await?.ok_or_else(conversations::unknown)?;
+    let row = app.store().conversation(user, id).await?.filter(|row| row.owner != Owner::Child);
+    let row = row.ok_or_else(conversations::unknown)?;
     Ok(Observed::Session { id: row.id, own: row.owner == Owner::Application })
 }

@@ -52,6 +52,7 @@ pub(super) async fn create(
     let order = Order {
         agent_call,
         when_busy,
+        handed: None,
         scope: asked::scope(&app, &user, agent, session).await?,
         agent: agent.clone(),
         body_hash: body_hash(&agent_uid, &posted),

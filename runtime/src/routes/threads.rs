@@ -55,6 +55,7 @@ pub(super) async fn create(
             watch,
             agent_call: false,
             when_busy: None,
+            handed: None,
             input,
             body_hash,
         })

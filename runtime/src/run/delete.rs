@@ -32,6 +32,13 @@ impl Runs {
         if let Some(run_id) = self.running(conversation) {
             self.cancel(user.clone(), run_id).await?;
         }
+        for below in self.store.descendants(conversation).await? {
+            if let Some(run_id) = self.running(below) {
+                self.cancel(user.clone(), run_id).await?;
+            }
+            self.store.delete_conversation(below).await?;
+            self.tools.release(below);
+        }
         let _starting = self.starting.lock().await;
         // Nothing may write into what is gone: a run that does not stop keeps it.
         if let Some(run_id) = self.running(conversation) {

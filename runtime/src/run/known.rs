@@ -69,6 +69,10 @@ impl Runs {
 
     /// A conversation keeps its agent.
     pub(super) fn check_agent(row: &ConversationRow, order: &Order) -> ApiResult<()> {
+        if (row.owner == Owner::Child) != order.handed.is_some() {
+            let message = "This conversation belongs to work that was delegated. Go on in the one that has handed it over.";
+            return Err(ApiError::new(ErrorCode::Conflict, message));
+        }
         if row.agent != order.agent_uid {
             let message = "The conversation is with another agent or agent session. Take a new threadId to talk to this one.";
             return Err(ApiError::new(ErrorCode::Conflict, message).with("agentUid", row.agent.as_str()));
@@ -83,13 +87,20 @@ impl Runs {
             let message = "This conversation was deleted. Send the message again to begin a new one.";
             return Err(ApiError::new(ErrorCode::NotFound, message).with("conversationId", id));
         }
-        let owner = if order.agent_call { Owner::Application } else { Owner::User };
+        let owner = match (&order.handed, order.agent_call) {
+            (Some(_), _) => Owner::Child,
+            (None, true) => Owner::Application,
+            (None, false) => Owner::User,
+        };
         let new = NewConversation { id, agent: &order.agent_uid, title: None, owner };
         self.store.add_conversation(user, new).await?;
-        let row = self.store.conversation(user, id).await?;
-        row.ok_or_else(|| {
+        let row = self.store.conversation(user, id).await?.ok_or_else(|| {
             ApiError::new(ErrorCode::ServerError, "The conversation was not stored. Try again.")
-        })
+        })?;
+        if let Some(handed) = &order.handed {
+            self.store.add_child(row.key, handed.conversation).await?;
+        }
+        Ok(row)
     }
 }
 

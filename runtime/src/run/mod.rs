@@ -3,6 +3,7 @@
 
 mod admission;
 mod attach;
+mod child;
 mod delete;
 mod files;
 mod follow;
@@ -22,6 +23,7 @@ mod task;
 mod wait;
 
 pub(crate) use attach::{ActiveRun, Attached, RunsOf};
+pub(crate) use child::Handed;
 pub(crate) use follow_ups::FollowUp;
 pub(crate) use log::Log;
 pub(crate) use observers::{Observed, Observer, Observers};
@@ -47,7 +49,7 @@ use crate::config::{Agent, Config};
 use crate::dev::Recorder;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
-use crate::model::Model;
+use crate::model::{Model, Models};
 use crate::observe::RunWatch;
 use crate::permissions::Permissions;
 use crate::store::{Entry, LostRun, Owner, Part, RunStatus, Store};
@@ -119,6 +121,8 @@ pub(crate) struct Order {
     pub(crate) agent_call: bool,
     /// What it wants if the conversation is busy.
     pub(crate) when_busy: Option<WhenBusy>,
+    /// Another run has handed it its work.
+    pub(crate) handed: Option<Handed>,
     /// What was posted.
     pub(crate) input: RunAgentInput,
     /// The same, hashed: equal orders have equal hashes.
@@ -141,6 +145,8 @@ pub(crate) struct Runs {
     links: Arc<Links>,
     recorder: Option<Recorder>,
     permissions: Arc<Permissions>,
+    /// Whom work can be handed to.
+    agents: BTreeMap<(String, String), child::Known>,
     queues: Queues,
     observers: Arc<Observers>,
     table: Mutex<Table>,
@@ -168,7 +174,7 @@ impl Runs {
         tools: Arc<Tools>,
         links: Arc<Links>,
         permissions: Arc<Permissions>,
-        config: &Config,
+        (config, models): (&Config, &Models),
     ) -> Runs {
         let recorder = config.dev.then(Recorder::default);
         Runs {
@@ -176,6 +182,7 @@ impl Runs {
             tools,
             links,
             recorder,
+            agents: child::known(config, |name| models.get(name)),
             queues: Queues::new(Arc::clone(&permissions)),
             permissions,
             observers: Arc::default(),
@@ -283,7 +290,7 @@ impl Runs {
         })
     }
 
-    async fn cancel_now(&self, user: &User, run_id: &str) -> ApiResult<RunStatus> {
+    async fn cancel_now(self: &Arc<Runs>, user: &User, run_id: &str) -> ApiResult<RunStatus> {
         if self.tell_starting(user, run_id, Command::Cancel) {
             let _ = tokio::time::timeout(STOPPING, self.begun(user, run_id)).await;
         }
@@ -310,6 +317,7 @@ impl Runs {
         }
         let messages = self.store.messages(stored.conversation_key).await?;
         let conversation = Conversation { id: stored.conversation, messages, ..Conversation::default() };
+        self.abandon(user, conversation.waiting_children());
         let closed = conversation.cancel_open_calls(run_id, &mut ids::uuid, clock::now());
         let end = Entry::End { state: RunState::Cancelled, terminal: None };
         let entries = vec![Entry::Messages(closed), end];

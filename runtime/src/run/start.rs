@@ -10,6 +10,7 @@ use futures_util::StreamExt;
 use mindset_core::error::ErrorCode;
 use mindset_core::turn::{self, Conversation, Ports, Turn};
 
+use super::child::Hander;
 use super::script::Script;
 use super::{Attached, Command, LiveRun, Order, RunKey, Runs, closing, key, task};
 use crate::auth::User;
@@ -163,6 +164,7 @@ impl Runs {
         }
         let mut conversation = self.stored(thread, row.as_ref()).await?;
         conversation.files = self.files(&order, row.as_ref()).await?;
+        let children = conversation.waiting_children();
         let turn = self.turn(&order, conversation, &mut listed)?;
         let row = match row {
             Some(row) => row,
@@ -181,6 +183,8 @@ impl Runs {
         let goes_on = order.continues();
         task::spawn(task::Start {
             turn,
+            hander: Hander::new(&order, row.key),
+            children,
             model: order.model,
             watch: order.watch,
             scope: order.scope,
@@ -213,6 +217,8 @@ impl Runs {
             approvals: order.agent.approvals.clone(),
             ask_user: order.agent.ask_user,
             plan_review: order.agent.plan_review,
+            delegates: self.delegates(order),
+            parent_run: order.handed.as_ref().map(|handed| handed.run_id.clone()),
         };
         let links = Arc::clone(&self.links);
         let files = Box::new(move |id: &str| links.link(id, clock::now()));

@@ -19,6 +19,7 @@ use mindset_core::turn::{
 };
 use tracing::Instrument;
 
+use super::child::Hander;
 use super::script::{self, Script};
 use super::{Command, LiveRun, Runs};
 use crate::auth::User;
@@ -35,6 +36,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// What a task begins with.
 pub(super) struct Start {
     pub(super) turn: Turn,
+    /// What work that it hands over gets.
+    pub(super) hander: Hander,
+    /// Conversations of work that was handed over and waits for people.
+    pub(super) children: Vec<String>,
     pub(super) model: Arc<dyn Model>,
     pub(super) watch: Arc<RunWatch>,
     pub(super) scope: Scope,
@@ -66,6 +71,7 @@ pub(super) fn spawn(mut start: Start) {
         asked: Instant::now(),
         calls: FuturesUnordered::new(),
         last: None,
+        work: Vec::new(),
         asks: false,
         broken: false,
         left: false,
@@ -81,6 +87,8 @@ struct Task {
     answer: Option<Answer>,
     /// When the model was called last.
     asked: Instant,
+    /// Conversations of the work that it has handed over.
+    work: Vec<String>,
     /// The tools that run.
     calls: FuturesUnordered<BoxFuture<'static, Input>>,
     /// The run's last event is kept back until its end is stored and the
@@ -139,6 +147,7 @@ impl Task {
                 Command::Cancel => Input::Cancel,
                 Command::Passthrough(values) => {
                     tracing::trace!(run = self.start.run_id, "pass-through parameters set");
+                    self.start.hander.supply(values.clone());
                     Input::Passthrough(values)
                 }
                 Command::Shutdown => Input::Shutdown(
@@ -219,7 +228,12 @@ impl Task {
         self.asked = Instant::now();
     }
 
-    fn call_tool(&self, request: ToolRequest) {
+    fn call_tool(&mut self, request: ToolRequest) {
+        if let Some(work) = &request.work {
+            self.start.children.retain(|session| *session != work.session);
+            self.work.push(work.session.clone());
+        }
+        let hander = request.work.is_some().then(|| self.start.hander.clone());
         let (runs, scope) = (Arc::clone(&self.start.runs), self.start.scope.clone());
         let (key, run_id) = (self.start.run.conversation_key, self.start.run_id.clone());
         let watched = self.start.watch.tool(&request);
@@ -227,7 +241,10 @@ impl Task {
         let waiting = runs.tools.waiting(&request);
         let call = async move {
             let begin = Instant::now();
-            let outcome = runs.tools.call(&scope, &request, (key, waiting)).await;
+            let outcome = match (request.work.clone(), hander) {
+                (Some(work), Some(hander)) => runs.work(hander, work).await,
+                _ => runs.tools.call(&scope, &request, (key, waiting)).await,
+            };
             watched.end(&outcome);
             let duration = millis(begin);
             record(&runs, (key, &run_id), &scope, (&request, &outcome, duration));
@@ -289,8 +306,11 @@ impl Task {
         })));
     }
 
-    fn release(&self) {
-        self.start.runs.tools.release(self.start.run.conversation_key);
+    /// What waited for people and was not answered is let go.
+    fn release(&mut self) {
+        let Start { runs, run, user, children, .. } = &mut self.start;
+        runs.tools.release(run.conversation_key);
+        runs.abandon(user, std::mem::take(children));
     }
 
     async fn finish(&mut self, state: RunState) {
@@ -298,6 +318,7 @@ impl Task {
         self.answer = None;
         self.calls.clear();
         if state != RunState::Waiting {
+            self.start.children.append(&mut self.work);
             self.release();
         }
         tracing::debug!(run = self.start.run_id, state = RunStatus::Ended(state).as_str(), "run ended");
@@ -368,7 +389,8 @@ fn record(
         ToolOutcome::Done { .. } => "done",
         ToolOutcome::Failed(_) => "failed",
         ToolOutcome::Unknown(_) => "unknown",
-        ToolOutcome::Asks(_) => "asks",
+        ToolOutcome::Worked { .. } => "done",
+        ToolOutcome::Asks(_) | ToolOutcome::Waits(_) => "asks",
     };
     let server = request.server.as_deref().unwrap_or("");
     tracing::debug!(run = run_id, server, tool = request.name, ended, duration, "tool called");

@@ -40,6 +40,8 @@ pub(crate) enum Owner {
     User,
     /// The application, by its agent API.
     Application,
+    /// A run that has handed work to its agent.
+    Child,
 }
 
 impl Owner {
@@ -48,12 +50,13 @@ impl Owner {
         match self {
             Owner::User => "user",
             Owner::Application => "app",
+            Owner::Child => "child",
         }
     }
 
     /// The owner written `text`.
     pub(crate) fn parse(text: &str) -> Option<Owner> {
-        [Owner::User, Owner::Application].into_iter().find(|owner| owner.as_str() == text)
+        [Owner::User, Owner::Application, Owner::Child].into_iter().find(|owner| owner.as_str() == text)
     }
 }
 
@@ -120,6 +123,31 @@ impl Store {
             .bind(conversation)
             .fetch_optional(&self.readers)
             .await
+    }
+
+    /// A conversation belongs to work that was handed over in `parent`.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn add_child(&self, conversation: i64, parent: i64) -> StoreResult<()> {
+        let sql = "INSERT OR IGNORE INTO children (conversation, parent) VALUES (?, ?)";
+        sqlx::query(sql).bind(conversation).bind(parent).execute(&self.pool).await?;
+        Ok(())
+    }
+
+    /// The conversations of all work that was handed over in this one, and of what that handed on.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn descendants(&self, conversation: i64) -> StoreResult<Vec<i64>> {
+        sqlx::query_scalar(
+            "WITH RECURSIVE below (key) AS (SELECT conversation FROM children WHERE parent = ?
+                 UNION SELECT conversation FROM children JOIN below ON parent = below.key)
+             SELECT key FROM below",
+        )
+        .bind(conversation)
+        .fetch_all(&self.pool)
+        .await
     }
 
     /// Every message of a conversation, oldest first.

@@ -46,6 +46,11 @@ const TABLES: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS queue (
         run INTEGER PRIMARY KEY REFERENCES runs (key) ON DELETE CASCADE, message_id TEXT NOT NULL,
         text TEXT NOT NULL, silent INTEGER NOT NULL)",
+    // Conversations of work that was handed to another agent, and where. Came with no other change.
+    "CREATE TABLE IF NOT EXISTS children (
+        conversation INTEGER PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE,
+        parent INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE)",
+    "CREATE INDEX IF NOT EXISTS children_of ON children (parent)",
     // What users let the application do; no row: what it declares.
     "CREATE TABLE IF NOT EXISTS permissions (
         app TEXT NOT NULL, user TEXT NOT NULL, run INTEGER NOT NULL, read INTEGER NOT NULL,

@@ -58,6 +58,7 @@ fn request(tool: &str, arguments: &str) -> ToolRequest {
         name: tool.into(),
         arguments: arguments.inject(&Object::new(), |_| None).unwrap(),
         answer: None,
+        work: None,
     }
 }
 
