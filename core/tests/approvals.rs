@@ -237,6 +237,21 @@ fn nobody_can_answer() {
 }
 
 #[test]
+fn nobody_is_heard_of_any_more() {
+    let mut b = first(Some(PROMISED));
+    let questions = r#"{"steps":[{"id":"a","question":"Why?"}]}"#;
+    b.model(pay(0, "a")).model(call(1, Some("q"), "ask_user", questions)).model([end()]);
+    let unheard = |asked: &Interrupt| entry(asked, "cancelled", r#"{"unheard":true}"#);
+    let n = next(&b, "r2", interrupts(&b).iter().map(unheard).collect(), vec![]).unwrap();
+    assert!(told(&n, "a").1 && told(&n, "a").0.contains("Nobody can approve"));
+    assert!(told(&n, "q").1 && told(&n, "q").0.contains("Nobody can answer"));
+    for call in ["a", "q"] {
+        assert_eq!(n.result_of(call).mindset("declined"), None, "no person said so");
+    }
+    assert_eq!(n.calls.len(), 0);
+}
+
+#[test]
 fn what_was_shown_runs_or_nothing_does() {
     // The page did not supply the key when it was asked: the model's value was shown.
     let mut b = first(Some(r#"{"answers":true}"#));

@@ -18,7 +18,7 @@ use crate::model::Models;
 use crate::observe::trace;
 use crate::permissions::Permissions;
 use crate::routes;
-use crate::run::Runs;
+use crate::run::{Runs, closing};
 use crate::serve::{self, Patience};
 use crate::store::{OpenError, Store};
 use crate::tools::Tools;
@@ -71,8 +71,8 @@ impl App {
         let models = Models::new(&config, env);
         let runs =
             Arc::new(Runs::new(store.clone(), tools, links, Arc::clone(&permissions), (&config, &models)));
-        runs.recover().await.map_err(|e| OpenError(format!("The database failed: {e}.")))?;
-        Ok(App(Arc::new(Inner {
+        runs.recover().await.map_err(broken)?;
+        let app = App(Arc::new(Inner {
             tokens,
             models,
             runs,
@@ -83,7 +83,18 @@ impl App {
             assets: Assets::new(config.server.assets.clone()),
             store,
             config,
-        })))
+        }));
+        // Runs are part of the application, so they do not hold it.
+        let weak = Arc::downgrade(&app.0);
+        app.runs().order_by(Box::new(move |user, agent, input| {
+            let app = weak.upgrade().map(App);
+            Box::pin(async move {
+                let app = app.ok_or_else(closing)?;
+                routes::runs::own_order(&app, user, agent, input).await
+            })
+        }));
+        app.runs().wait_on().await.map_err(broken)?;
+        Ok(app)
     }
 
     /// Serves until `stop` is ready, then ends every run and connection.

@@ -10,7 +10,10 @@ mod people;
 mod scripted;
 mod support;
 
+use std::time::Duration;
+
 use mindset_core::json::Value;
+use peer::{Peer, Seen};
 use people::Case;
 use scripted::{ASK, MINDSET, UPDATE, asked, config, decided, posted, result_of};
 use support::{events, kind, last, text};
@@ -114,5 +117,37 @@ async fn questions_outlive_a_crash_and_can_be_passed_over() {
     assert!(case.model.seen().last().unwrap().text.contains("dismissed the questions"));
     let late = decided(&asks[0], r#"{"answers":[{"stepId":"room","selectedOptionIds":["b"]}]}"#);
     assert_eq!(case.refused(&posted("r6", None, &late, MINDSET)).await, (409, "conflict".into()));
+    case.running.kill();
+}
+
+/// With how long an approval waits for a sign of life.
+fn patient(model: &Peer, hr: &Peer) -> String {
+    format!("[server]\napproval_patience = \"5s\"\n{}", config(model, hr))
+}
+
+#[tokio::test]
+async fn an_approval_waits_only_while_somebody_is_heard_of() {
+    let case = Case::start(patient).await;
+    let told = |s: &Seen| s.text.contains("Nobody can approve this call now");
+    // A client that promised nothing, because it does not know how, is waited for without an end.
+    let plain = posted("p1", Some(UPDATE), "", "{}").replace("\"t\"", "\"plain\"");
+    assert_eq!(asked(&case.run(&plain).await).len(), 1);
+    // As long as somebody is heard of, it stays open, also by no more than a sign.
+    let asks = asked(&case.run(&posted("r1", Some(UPDATE), "", MINDSET)).await);
+    case.stay("r1", Duration::from_secs(8)).await;
+    assert!(!case.model.seen().iter().any(told));
+    assert_eq!(case.interrupts("t").await, asks);
+    let none = case.server.post("/v1/runs/none/seen", "").bearer(&case.token).send().await;
+    assert_eq!(none.error(), (404, "not-found".into()));
+    // A restart denies nothing either: the time begins anew. Then nobody comes.
+    let case = case.crash().await;
+    assert_eq!(case.interrupts("t").await, asks);
+    case.model.until(told).await;
+    assert_eq!(case.reply("t").await, "Done.");
+    assert!(case.interrupts("t").await.is_empty());
+    assert_eq!(case.interrupts("plain").await.len(), 1);
+    let allow = decided(&asks[0], r#"{"approved":true}"#);
+    assert_eq!(case.refused(&posted("r2", None, &allow, MINDSET)).await, (409, "conflict".into()));
+    assert!(case.called().iter().all(|call| call.contains("two")), "{:?}", case.called());
     case.running.kill();
 }

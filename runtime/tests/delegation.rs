@@ -10,6 +10,8 @@ mod people;
 mod scripted;
 mod support;
 
+use std::time::Duration;
+
 use mindset_core::json::Value;
 use peer::Peer;
 use people::Case;
@@ -158,6 +160,33 @@ async fn what_it_asks_is_asked_by_the_run_above_and_outlives_a_crash() {
     assert!(case.model.seen().iter().any(|s| s.text.contains("saved")), "its model hears the result");
     let calls = case.server.conversation(&case.token, &clerk).await;
     assert_eq!((calls.status, calls.string("state").as_str()), (200, "idle"));
+    case.running.kill();
+}
+
+#[tokio::test]
+async fn what_it_asks_waits_for_who_is_heard_of_above() {
+    let patient =
+        |model: &Peer, hr: &Peer| format!("[server]\napproval_patience = \"5s\"\n{}", config(model, hr));
+    let case = Case::start(patient).await;
+    let told = |s: &peer::Seen| s.text.contains("Nobody can approve this call now");
+    // Whoever is heard of in the conversation that has handed it over is there for it, two levels down.
+    let asks =
+        asked(&case.run(&posted("r1", Some(&hand("lead", &hand("clerk", UPDATE))), "", MINDSET)).await);
+    let mindset = asks[0].get("metadata").unwrap().get("mindset").unwrap();
+    let clerk = mindset.str("sessionId").unwrap().to_owned();
+    case.stay("r1", Duration::from_secs(8)).await;
+    assert!(!case.model.seen().iter().any(told));
+    assert_eq!((case.interrupts("t").await, case.interrupts(&clerk).await.len()), (asks.clone(), 1));
+    // Nobody comes after a crash: it is denied there, and all of them go on.
+    let case = case.crash().await;
+    case.model.until(told).await;
+    assert_eq!(case.reply("t").await, "Done.");
+    assert_eq!(case.reply(&clerk).await, "Done.");
+    assert!(case.interrupts("t").await.is_empty() && case.interrupts(&clerk).await.is_empty());
+    assert_eq!(case.model.seen().iter().filter(|s| told(s)).count(), 1, "its model alone is told, once");
+    let allow = decided(&asks[0], r#"{"approved":true}"#);
+    assert_eq!(case.refused(&posted("r2", None, &allow, MINDSET)).await, (409, "conflict".into()));
+    assert!(case.called().is_empty());
     case.running.kill();
 }
 

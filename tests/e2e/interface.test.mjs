@@ -162,6 +162,7 @@ const ROWS = {
     { path: '/v1/agents/asking/runs', body: allowing(of.asking, 'r3', of.interrupt) },
   ],
   'POST /v1/runs/{runId}/cancel': (of) => runs(of).map((path) => ({ path: `${path}/cancel` })),
+  'POST /v1/runs/{runId}/seen': (of) => runs(of).map((path) => ({ path: `${path}/seen` })),
   'PATCH /v1/runs/{runId}': (of) => runs(of).map((path) => ({ path, body: { text: 'mine now' } })),
   'DELETE /v1/runs/{runId}': (of) => runs(of).map((path) => ({ path })),
   'PUT /v1/runs/{runId}/passthrough-params': (of) => runs(of).slice(2).map((path) => ({

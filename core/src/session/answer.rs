@@ -191,6 +191,9 @@ impl Session {
         let Running { turn, phase } = running;
         self.abort_phase(&phase);
         match phase {
+            Phase::Calling(step) if step.look.is_some_and(|due| due <= now) => {
+                self.look_again(turn, step, now);
+            }
             Phase::Calling(step) => self.tools_timed_out(turn, step, now),
             Phase::Posted(exchange) if exchange.status != 0 => self.refused(turn, &exchange, now),
             Phase::Posted(_) => self.lost(turn, None, fault::timed_out(), now),

@@ -24,7 +24,12 @@ pub(super) struct Step {
     pub(super) asks: Vec<Interrupt>,
     /// The turn and its run, where none is under way.
     pub(super) of: [String; 2],
+    /// When the server is asked next whether it is still asked, and hears that somebody is here.
+    pub(super) look: Option<Millis>,
 }
+
+/// How often that is; an approval waits for two minutes without a word.
+const LOOK: Millis = 45_000;
 
 impl Step {
     /// The step of a stored conversation whose page is gone: what its calls came to is not known.
@@ -91,13 +96,14 @@ impl Session {
     }
 
     /// The turn waits for the calls and for people, or goes on when all are answered.
-    pub(super) fn step_on(&mut self, turn: Box<Turn>, step: Box<Step>, now: Millis) {
+    pub(super) fn step_on(&mut self, turn: Box<Turn>, mut step: Box<Step>, now: Millis) {
         let (mut open, mut asks) = (false, false);
         for call in &step.calls {
             open |= !matches!(call.stage, Stage::Answered(_));
             asks |= matches!(call.stage, Stage::Asking { .. });
         }
-        asks |= step.asks.iter().any(|ask| ask.is_open() && ask.is_approval());
+        let approval = step.asks.iter().any(|ask| ask.is_open() && ask.is_approval());
+        asks |= approval;
         if !open && !asks {
             return match step.pending() {
                 None => self.carry_on(turn, *step, now),
@@ -105,7 +111,15 @@ impl Session {
             };
         }
         self.out.activity(if asks { Activity::Asking } else { Activity::Waiting });
+        step.look = approval.then(|| step.look.unwrap_or(now.saturating_add(LOOK)));
         self.go_on(turn, Phase::Calling(step));
+    }
+
+    /// People still think about what a step asks.
+    pub(super) fn look_again(&mut self, turn: Box<Turn>, mut step: Box<Step>, now: Millis) {
+        step.look = Some(now.saturating_add(LOOK));
+        self.go_on(turn, Phase::Calling(step));
+        self.look_for_answers(now);
     }
 
     fn open_call(&mut self, turn: &mut Turn, call: &Call, now: Millis) -> Stage {

@@ -64,7 +64,7 @@ impl Session {
 
 /// The page has its time; a person has all the time in the world.
 fn step_deadline(step: &Step) -> Option<Millis> {
-    let mut due = None;
+    let mut due = step.look;
     for call in &step.calls {
         if let Stage::Running { until, .. } | Stage::Wording { until, .. } = call.stage {
             due = earlier(due, Some(until));

@@ -72,6 +72,8 @@ pub(super) enum Decision {
     Passed(Vec<ResumeEntry>),
     /// They wrote something else instead.
     PassedOver,
+    /// Nobody who could decide or answer was heard of.
+    Unheard,
 }
 
 impl Ask {
@@ -198,6 +200,9 @@ impl Ask {
         }
         let payload = |key: &str| entry.payload.as_ref().and_then(|payload| payload.get(key));
         let flag = |key: &str| payload(key).and_then(Value::as_bool);
+        if entry.status == "cancelled" && flag("unheard") == Some(true) {
+            return Ok(Decision::Unheard);
+        }
         match (self.questions(), entry.status.as_str()) {
             (None, "cancelled") => Ok(Decision::Denied),
             (Some(_), "cancelled") => Ok(Decision::Dismissed),
@@ -354,6 +359,9 @@ mod tests {
         assert_eq!(decide(&approval, "resolved", r#"{"approved":false}"#), Ok(Decision::Denied));
         assert_eq!(decide(&approval, "cancelled", r#"{"approved":true}"#), Ok(Decision::Denied));
         assert_eq!(decide(&questions, "cancelled", ""), Ok(Decision::Dismissed));
+        for ask in [&approval, &questions] {
+            assert_eq!(decide(ask, "cancelled", r#"{"unheard":true}"#), Ok(Decision::Unheard));
+        }
         assert_eq!(decide(&of_tool(), "resolved", r#"{"declined":true}"#), Ok(Decision::Declined));
         let answers = r#"{"answers":[{"stepId":"a","otherText":"So."}]}"#;
         assert!(matches!(decide(&questions, "resolved", answers), Ok(Decision::Answered(_))));

@@ -13,7 +13,7 @@ use super::ask::Decision;
 use super::conversation::cancelled;
 use super::results::Told;
 use super::running::Run;
-use super::step::{Running, Step};
+use super::step::{NOBODY, Running, Step};
 use super::toolset::Owner;
 use super::{
     Approval, Asked, Delegated, Refusal, ServerTool, StoredCall, StoredMessage, StoredRole, ToolAnswer,
@@ -153,6 +153,11 @@ pub(super) fn settled(
     let mut messages = match &decided.decision {
         _ if decided.runs() => Vec::new(),
         Decision::Denied => vec![result(DECLINED.to_owned(), false)],
+        Decision::Unheard => {
+            let asks = matches!(ask.what, Asked::Questions(_));
+            let told = if asks { questions::nobody(&questions::of(&decided.call.name)) } else { NOBODY };
+            vec![result(told.to_owned(), false)]
+        }
         Decision::Answered(answers) => {
             let told = ask.questions().map(|questions| questions.told(answers).text());
             vec![result(told.unwrap_or_default(), true)]

@@ -23,7 +23,7 @@ use super::{
 const MAX_ASKED: usize = 256 * 1024;
 
 /// What the model is told of a call that nobody can allow.
-const NOBODY: &str = "Nobody can approve this call now: it was not run. Go on without this tool, and say what you \
+pub(super) const NOBODY: &str = "Nobody can approve this call now: it was not run. Go on without this tool, and say what you \
      could not do.";
 
 /// A step whose tools run.

@@ -83,6 +83,8 @@ pub struct Server {
     pub run_keep: Option<Duration>,
     /// How long a client may take nothing of its answer before its connection is cut.
     pub reader_timeout: Duration,
+    /// How long an approval waits for an answer after a client was heard of last.
+    pub approval_patience: Duration,
     /// The largest request body, in bytes.
     pub max_body: u64,
     /// Requests per minute and user.

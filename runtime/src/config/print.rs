@@ -48,6 +48,7 @@ fn server(s: &Server) -> Table {
         put(&mut t, "run_keep", print_duration(keep));
     }
     put(&mut t, "reader_timeout", print_duration(s.reader_timeout));
+    put(&mut t, "approval_patience", print_duration(s.approval_patience));
     t.insert("max_body".into(), integer(s.max_body));
     t.insert("requests_per_user".into(), integer(s.requests_per_user));
     t.insert("requests_per_app".into(), integer(s.requests_per_app));

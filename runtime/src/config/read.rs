@@ -84,6 +84,7 @@ const SERVER: &[&str] = &[
     "log_keep",
     "run_keep",
     "reader_timeout",
+    "approval_patience",
     "max_body",
     "requests_per_user",
     "requests_per_app",
@@ -139,6 +140,7 @@ impl<'a> Reader<'a> {
                 .contains_key("run_keep")
                 .then(|| self.duration(node, "run_keep", hour * 24 * 365)),
             reader_timeout: self.duration(node, "reader_timeout", Duration::from_secs(60)),
+            approval_patience: self.duration(node, "approval_patience", Duration::from_secs(120)),
             max_body: self.number(node, "max_body").unwrap_or(8 * 1024 * 1024),
             requests_per_user: self.number(node, "requests_per_user").unwrap_or(1200),
             requests_per_app: self.number(node, "requests_per_app").unwrap_or(60_000),
@@ -160,6 +162,7 @@ impl<'a> Reader<'a> {
             ("heartbeat", server.heartbeat, "15s"),
             ("request_timeout", server.request_timeout, "30s"),
             ("reader_timeout", server.reader_timeout, "60s"),
+            ("approval_patience", server.approval_patience, "2m"),
         ] {
             if value.is_zero() {
                 self.fault(&node.path(key), "no time at all", &format!("write it as \"{example}\""));

@@ -58,6 +58,12 @@ pub(crate) static HTTP_SECONDS: Family = Family::new(
 /// Event streams that are open.
 pub(crate) static STREAMS: Family =
     Family::new("mindset_open_streams", Kind::Gauge, &[], "Event streams that are open now.");
+/// Runs that wait for their turn.
+pub(crate) static QUEUED: Family =
+    Family::new("mindset_runs_queued", Kind::Gauge, &[], "Runs that wait for their turn now.");
+/// Turns that wait for an approval.
+pub(crate) static APPROVALS: Family =
+    Family::new("mindset_approvals_waiting", Kind::Gauge, &[], "Turns that wait for an approval now.");
 /// Those who observe.
 pub(crate) static OBSERVERS: Family =
     Family::new("mindset_observers", Kind::Gauge, &[], "Observations that are open now.");
@@ -72,7 +78,7 @@ pub(crate) static REJECTED: Family = Family::new(
 pub(crate) static LOST_SPANS: Family =
     Family::new("mindset_lost_spans_total", Kind::Counter, &[], "Spans that reached no collector.");
 
-static ALL: [&Family; 12] = [
+static ALL: [&Family; 14] = [
     &RUNS,
     &RUNNING,
     &EVENTS,
@@ -82,6 +88,8 @@ static ALL: [&Family; 12] = [
     &TOOL_SECONDS,
     &HTTP_SECONDS,
     &STREAMS,
+    &QUEUED,
+    &APPROVALS,
     &OBSERVERS,
     &REJECTED,
     &LOST_SPANS,

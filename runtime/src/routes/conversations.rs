@@ -123,6 +123,7 @@ pub(super) async fn read(
             Owner::Child => return Err(unknown()),
         }
     }
+    app.runs().hear(row.key);
     let before = query.iter().find(|(key, _)| key == "before").map(|(_, value)| value.as_str());
     Ok(answer_json(whole(&app, &user, &row, before).await?.into()))
 }

@@ -13,7 +13,7 @@ mod observe;
 mod openapi;
 mod permissions;
 mod rest;
-mod runs;
+pub(crate) mod runs;
 mod sdkusers;
 mod signout;
 mod surrogates;

@@ -43,27 +43,9 @@ pub(super) async fn create(
         body::field(&format!("The body is no run input. {}.", why.trim_end_matches('.')))
     })?;
     surrogates::refuse_halves(&text, &["forwardedProps", "mindset", "passthroughParams"])?;
-    let choice = models::choose(&app, &user, agent, &input).await?;
-    let (model, watch) = asked::watched(choice.model, agent, &input.thread_id, &headers);
-    let (agent_call, when_busy) = (body::agent_session(input.mindset("agentSession"))?, when_busy(&input)?);
-    if agent_call {
-        app.permissions().check(&user, Permission::Run)?;
-    }
-    let order = Order {
-        agent_call,
-        when_busy,
-        handed: None,
-        scope: asked::scope(&app, &user, agent, session).await?,
-        agent: agent.clone(),
-        body_hash: body_hash(&agent_uid, &posted),
-        agent_uid,
-        user,
-        model,
-        model_id: choice.id,
-        model_chosen: choice.chosen,
-        watch,
-        input,
-    };
+    let body_hash = body_hash(&agent_uid, &posted);
+    let order =
+        order(&app, (user, agent_uid), Asked { agent, session }, (input, body_hash), &headers).await?;
     let (user, run_id) = (order.user.clone(), order.input.run_id.clone());
     let run = app.runs().start(order).await?;
     if !run.kept {
@@ -76,6 +58,65 @@ pub(super) async fn create(
         return Ok((StatusCode::ACCEPTED, json(body.into())).into_response());
     }
     Ok(stream(&app, &run, 0))
+}
+
+/// What is ordered: a run of the user with whom they ask.
+async fn order(
+    app: &App,
+    (user, agent_uid): (User, String),
+    Asked { agent, session }: Asked<'_>,
+    (input, body_hash): (RunAgentInput, String),
+    headers: &HeaderMap,
+) -> ApiResult<Order> {
+    let choice = models::choose(app, &user, agent, &input).await?;
+    let (model, watch) = asked::watched(choice.model, agent, &input.thread_id, headers);
+    let (agent_call, when_busy) = (body::agent_session(input.mindset("agentSession"))?, when_busy(&input)?);
+    if agent_call {
+        app.permissions().check(&user, Permission::Run)?;
+    }
+    Ok(Order {
+        agent_call,
+        when_busy,
+        handed: None,
+        scope: asked::scope(app, &user, agent, session).await?,
+        agent: agent.clone(),
+        body_hash,
+        agent_uid,
+        user,
+        model,
+        model_id: choice.id,
+        model_chosen: choice.chosen,
+        watch,
+        input,
+    })
+}
+
+/// The order of a run that the runtime itself begins, with whom the conversation is with.
+///
+/// # Errors
+/// It cannot be.
+pub(crate) async fn own_order(
+    app: &App,
+    user: User,
+    agent_uid: String,
+    input: RunAgentInput,
+) -> ApiResult<Order> {
+    let asked = asked::find(app, &user, &agent_uid).await?;
+    // The id is fresh, so nobody can post the same order again.
+    let body_hash = ids::hash(input.run_id.as_bytes());
+    order(app, (user, agent_uid), asked, (input, body_hash), &HeaderMap::new()).await
+}
+
+/// Somebody is there who can answer what the run asks.
+pub(super) async fn seen(
+    State(app): State<App>,
+    Segment(run_id): Segment,
+    headers: HeaderMap,
+) -> ApiResult<Response> {
+    let user = app.tokens().bearer(&headers, clock::now())?;
+    let run = app.store().run(&user, &run_id).await?.ok_or_else(unknown)?;
+    app.runs().hear(run.conversation_key);
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// What the run wants if its conversation is busy.
@@ -97,6 +138,7 @@ pub(super) async fn events(
 ) -> ApiResult<Response> {
     let user = app.tokens().bearer(&headers, clock::now())?;
     let run = app.runs().attach_soon(&user, &run_id).await?.ok_or_else(unknown)?;
+    app.runs().hear(run.conversation_key);
     if !run.kept {
         return Err(gone(&app, &user, &run).await?);
     }

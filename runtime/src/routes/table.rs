@@ -43,6 +43,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/v1/runs/{runId}/events", || get(runs::events)),
     route("PATCH", "/v1/runs/{runId}", || patch(runs::edit)),
     route("DELETE", "/v1/runs/{runId}", || delete(runs::remove)),
+    route("POST", "/v1/runs/{runId}/seen", || post(runs::seen)),
     route("POST", "/v1/runs/{runId}/cancel", || post(runs::cancel)),
     route("PUT", "/v1/runs/{runId}/passthrough-params", || put(runs::passthrough)),
     route("GET", "/v1/conversations", || get(conversations::list)),

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use futures_channel::mpsc;
-use mindset_core::agui::Role;
+use mindset_core::agui::{Role, encode_interrupt};
+use mindset_core::error::ErrorCode;
 use mindset_core::json::Value;
 use mindset_core::queue::{Call, Caller, End};
 use mindset_core::turn::{self, Conversation, Ports, RunState, StoredMessage, StoredRole, Turn};
@@ -16,7 +17,7 @@ use super::start::{Channel, Waited};
 use super::wait::{self, Wait};
 use super::{Command, LiveRun, Log, Order, Runs, key};
 use crate::auth::User;
-use crate::error::ApiResult;
+use crate::error::{ApiError, ApiResult};
 use crate::pattern::Patterns;
 use crate::store::{ConversationRow, LastRun, RunStatus};
 use crate::{clock, ids};
@@ -71,6 +72,9 @@ impl Runs {
         let row = self.store.conversation(&order.user, &order.input.thread_id).await?;
         if let Some(row) = &row {
             Runs::check_agent(row, &order)?;
+            if order.agent_call && !order.continues() {
+                self.check_answered(row).await?;
+            }
         }
         let parked = self.queues.lines().parked.get(&key(&order.user, &order.input.run_id)).cloned();
         if let Some(parked) = &parked {
@@ -112,6 +116,23 @@ impl Runs {
         };
         self.queues.lines().parked.remove(&key(&user, &run_id));
         Ok(run)
+    }
+
+    /// A session that has asked its person something takes the answers first.
+    async fn check_answered(&self, row: &ConversationRow) -> ApiResult<()> {
+        let last = self.store.last_run(row.key).await?;
+        let waits = last.is_some_and(|run| run.status == RunStatus::Ended(RunState::Waiting));
+        if !waits || self.running(row.key).is_some() {
+            return Ok(());
+        }
+        let messages = self.store.messages(row.key).await?;
+        let open = Conversation { messages, ..Conversation::default() }.open_interrupts();
+        if open.is_empty() || open.iter().any(|asked| asked.reason != "input_required") {
+            return Ok(());
+        }
+        let message = "The session has asked questions that are open. Answer or dismiss them first.";
+        let open: Vec<Value> = open.iter().map(encode_interrupt).collect();
+        Err(ApiError::new(ErrorCode::Busy, message).with("openInterrupts", open))
     }
 
     /// The run that was found to wait may have gone on and ended before the queue heard of it.

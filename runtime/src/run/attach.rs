@@ -23,6 +23,8 @@ pub(crate) struct Attached {
     pub(crate) log: Arc<Log>,
     /// Its conversation's id.
     pub(crate) conversation: String,
+    /// Its conversation's handle.
+    pub(crate) conversation_key: i64,
     /// Whether its events are there still.
     pub(crate) kept: bool,
     /// Whether it waits for its turn.
@@ -35,6 +37,7 @@ impl Attached {
         Attached {
             log: Arc::clone(&run.log),
             conversation: run.conversation.clone(),
+            conversation_key: run.conversation_key,
             kept: true,
             waits: run.waits(),
         }
@@ -81,7 +84,8 @@ impl Runs {
             }
             if let Some(parked) = self.queues.lines().parked.get(&key(user, run_id)) {
                 let (log, conversation) = (Arc::clone(&parked.log), parked.row.conversation.clone());
-                return Ok(Some(Attached { log, conversation, kept: true, waits: true }));
+                let conversation_key = parked.row.conversation_key;
+                return Ok(Some(Attached { log, conversation, conversation_key, kept: true, waits: true }));
             }
             let Some(row) = self.store.run(user, run_id).await? else { return Ok(None) };
             match row.status {
@@ -91,6 +95,7 @@ impl Runs {
                     return Ok(Some(Attached {
                         log,
                         conversation: row.conversation,
+                        conversation_key: row.conversation_key,
                         kept: last > 0,
                         waits: false,
                     }));

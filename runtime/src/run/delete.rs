@@ -47,6 +47,7 @@ impl Runs {
         }
         self.store.delete_conversation(conversation).await?;
         self.tools.release(conversation);
+        self.heard.forget(conversation);
         self.observers.deleted(&user, &row.id);
         if let Some(recorder) = self.recorder() {
             recorder.forget(conversation);

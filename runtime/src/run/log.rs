@@ -121,6 +121,11 @@ impl Log {
         self.tail().ended
     }
 
+    /// Whether somebody waits for more.
+    pub(super) fn is_read(&self) -> bool {
+        !self.tail().waiting.is_empty()
+    }
+
     /// Waits for the end.
     pub(super) async fn ended(&self) {
         self.wait(|tail| tail.ended.is_some()).await;

@@ -8,6 +8,7 @@ mod delete;
 mod files;
 mod follow;
 mod follow_ups;
+mod heard;
 mod keep;
 mod known;
 mod log;
@@ -55,6 +56,7 @@ use crate::permissions::Permissions;
 use crate::store::{Entry, LostRun, Owner, Part, RunStatus, Store};
 use crate::tools::{Scope, Tools};
 use crate::uploads::Links;
+use heard::Heard;
 use queue::Queues;
 
 /// What can be said to a running run.
@@ -149,6 +151,7 @@ pub(crate) struct Runs {
     agents: BTreeMap<(String, String), child::Known>,
     queues: Queues,
     observers: Arc<Observers>,
+    heard: Heard,
     table: Mutex<Table>,
     /// Held from looking for a run until it stands in the table, so that one id
     /// never runs twice and a conversation never has two runs.
@@ -186,6 +189,7 @@ impl Runs {
             queues: Queues::new(Arc::clone(&permissions)),
             permissions,
             observers: Arc::default(),
+            heard: Heard::new(config.server.approval_patience),
             table: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
         }
@@ -237,6 +241,7 @@ impl Runs {
         table.busy.insert(run.conversation_key, run_id.to_owned());
         table.runs.insert(key(user, run_id), Arc::clone(run));
         drop(table);
+        self.heard.forget(run.conversation_key);
         self.observers.begun(user, run);
         Ok(())
     }
@@ -325,6 +330,7 @@ impl Runs {
         self.store.log().append(part).await?;
         self.tools.release(stored.conversation_key);
         self.queues.ended(user, run_id, End::Stopped);
+        self.heard.forget(stored.conversation_key);
         self.observers.stopped(user, &conversation.id);
         Ok(RunStatus::Ended(RunState::Cancelled))
     }
@@ -378,7 +384,8 @@ fn unknown() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "There is no run with this id. It may never have started.")
 }
 
-fn closing() -> ApiError {
+/// The server goes down.
+pub(crate) fn closing() -> ApiError {
     ApiError::new(ErrorCode::ServerError, "The server is shutting down. Try again in a moment.")
         .status(StatusCode::SERVICE_UNAVAILABLE)
 }

@@ -13,6 +13,7 @@ use super::closing;
 use super::parked::Parked;
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
+use crate::observe::metrics::{self, Open};
 use crate::permissions::{Permission, Permissions};
 
 /// What a run that waits is told.
@@ -47,6 +48,8 @@ pub(super) struct Waiting {
     /// Its message; `None`: it goes on with a turn.
     pub(super) message: Option<StoredMessage>,
     tell: mpsc::UnboundedSender<Notice>,
+    /// For the metrics.
+    _open: Open,
 }
 
 /// All queues.
@@ -105,7 +108,7 @@ impl Queues {
         let line = lines.users.entry(user_key(user)).or_insert_with(|| Line::new(slots));
         let run = call.run.clone();
         let (tell, notices) = mpsc::unbounded();
-        line.waiting.insert(run.clone(), Waiting { key, message, tell });
+        line.waiting.insert(run.clone(), Waiting { key, message, tell, _open: Open::one(&metrics::QUEUED) });
         line.queue.handle(Input::Accept(call));
         let admitted = line.drain(&run);
         lines.tidy(user);

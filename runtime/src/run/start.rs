@@ -196,6 +196,7 @@ impl Runs {
             run: Arc::clone(&run),
             runs: Arc::clone(self),
             user: order.user,
+            agent_uid: order.agent_uid,
             run_id,
         });
         Ok(run)

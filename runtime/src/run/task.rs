@@ -8,7 +8,7 @@ use futures_channel::mpsc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use mindset_core::agui::{Body, Event, Outcome};
+use mindset_core::agui::{Body, Event, Interrupt, Outcome};
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::event::Reason;
 use mindset_core::json::{Object, Value};
@@ -21,13 +21,13 @@ use tracing::Instrument;
 
 use super::child::Hander;
 use super::script::{self, Script};
-use super::{Command, LiveRun, Runs};
+use super::{Command, LiveRun, Runs, heard};
 use crate::auth::User;
 use crate::clock;
 use crate::dev;
 use crate::model::{Answer, Model};
 use crate::observe::RunWatch;
-use crate::store::{Entry, LostRun, NewRun, RunStatus, StoreError};
+use crate::store::{Entry, LostRun, NewRun, Owner, RunStatus, StoreError, WaitingTurn};
 use crate::tools::Scope;
 
 /// How long a turn that waits for its page keeps its slot.
@@ -55,6 +55,8 @@ pub(super) struct Start {
     pub(super) run: Arc<LiveRun>,
     pub(super) runs: Arc<Runs>,
     pub(super) user: User,
+    /// Whom the conversation is with.
+    pub(super) agent_uid: String,
     pub(super) run_id: String,
 }
 
@@ -73,6 +75,7 @@ pub(super) fn spawn(mut start: Start) {
         last: None,
         work: Vec::new(),
         asks: false,
+        approves: false,
         broken: false,
         left: false,
     });
@@ -96,6 +99,8 @@ struct Task {
     last: Option<Arc<str>>,
     /// A person is asked who may take any time.
     asks: bool,
+    /// A person is asked whether a call may run.
+    approves: bool,
     /// The store failed; the run is being ended and nothing more is stored.
     broken: bool,
     left: bool,
@@ -192,6 +197,7 @@ impl Task {
                 Output::AbortTools => self.calls.clear(),
                 Output::Emit(event) if is_last(&event) => {
                     self.asks = asks_person(&event);
+                    self.approves = heard::waits_for_approval(interrupts(&event));
                     self.last = Some(script::text(&event));
                 }
                 Output::Done(state) => return Ok(Some(state)),
@@ -362,6 +368,17 @@ impl Task {
         runs.leave(user, run_id, (run, state));
         if state == RunState::Waiting {
             runs.lapse_later(user, run_id, if self.asks { Duration::ZERO } else { PATIENCE });
+            // What delegated work asks is asked by the run above, which waits for it.
+            if self.approves && run.owner.get() != Some(&Owner::Child) {
+                runs.wait_for_word(WaitingTurn {
+                    user: user.clone(),
+                    run: run_id.clone(),
+                    conversation: run.conversation.clone(),
+                    conversation_key: run.conversation_key,
+                    agent: self.start.agent_uid.clone(),
+                    agent_call: run.agent_call,
+                });
+            }
         }
         run.log.publish(events);
         run.log.end(state);
@@ -406,10 +423,16 @@ fn millis(since: Instant) -> u64 {
 
 /// Whether a run ends with a question that a person may take any time for.
 fn asks_person(event: &Event) -> bool {
-    let Body::RunFinished { outcome: Some(Outcome::Interrupt { interrupts }), .. } = &event.body else {
-        return false;
-    };
-    interrupts.iter().all(|interrupt| interrupt.reason == "input_required")
+    let asked = interrupts(event);
+    !asked.is_empty() && asked.iter().all(|interrupt| interrupt.reason == "input_required")
+}
+
+/// What a run asks people at its end.
+fn interrupts(event: &Event) -> &[Interrupt] {
+    match &event.body {
+        Body::RunFinished { outcome: Some(Outcome::Interrupt { interrupts }), .. } => interrupts,
+        _ => &[],
+    }
 }
 
 fn is_last(event: &Event) -> bool {

@@ -40,7 +40,7 @@ pub(crate) use listing::{Cursor, Page};
 pub(crate) use log::{Entry, EventLog, Part};
 pub(crate) use permissions::Switches;
 pub(crate) use queue::{WaitingRow, WaitingRun};
-pub(crate) use runs::{LastRun, LostRun, NewRun, RunStatus};
+pub(crate) use runs::{LastRun, LostRun, NewRun, RunStatus, WaitingTurn};
 pub(crate) use sessions::AgentSession;
 pub(crate) use uploads::{Full, UploadRow};
 

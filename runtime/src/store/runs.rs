@@ -77,6 +77,23 @@ pub(crate) struct LostRun {
     pub(crate) conversation_key: i64,
 }
 
+/// A turn that waits for its client or for people.
+#[derive(Debug, Clone)]
+pub(crate) struct WaitingTurn {
+    /// Whose it is.
+    pub(crate) user: User,
+    /// The run that waits.
+    pub(crate) run: String,
+    /// The conversation's id.
+    pub(crate) conversation: String,
+    /// The conversation's handle.
+    pub(crate) conversation_key: i64,
+    /// Whom the conversation is with.
+    pub(crate) agent: String,
+    /// The application posted it.
+    pub(crate) agent_call: bool,
+}
+
 /// How a stored run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunStatus {
@@ -211,6 +228,33 @@ impl Store {
             })
         };
         rows.iter().map(lost).collect()
+    }
+
+    /// All turns that wait; not those of delegated work, which other turns wait for.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn waiting_turns(&self) -> StoreResult<Vec<WaitingTurn>> {
+        let rows = sqlx::query(
+            "SELECT r.id, r.app, r.user, r.agent_call, c.id AS conversation, c.key, c.agent,
+                 u.key_hash IS NOT NULL AS anonymous
+             FROM runs r JOIN conversations c ON c.key = r.conversation LEFT JOIN users u ON u.id = r.user
+             WHERE r.state = 'waiting' AND c.user = r.user AND c.owner != 'child'",
+        )
+        .fetch_all(&self.readers)
+        .await?;
+        let turn = |row: &SqliteRow| {
+            let (app, id) = (row.try_get("app")?, row.try_get("user")?);
+            Ok(WaitingTurn {
+                user: User { app, id, anonymous: row.try_get("anonymous")? },
+                run: row.try_get("id")?,
+                conversation: row.try_get("conversation")?,
+                conversation_key: row.try_get("key")?,
+                agent: row.try_get("agent")?,
+                agent_call: row.try_get("agent_call")?,
+            })
+        };
+        rows.iter().map(turn).collect()
     }
 
     /// The runs of turns that the application has begun and that wait for their client.

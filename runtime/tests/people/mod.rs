@@ -1,6 +1,8 @@
 //! A runtime between a model and an MCP server whose every word the test knows, and a user of it.
 #![allow(dead_code)]
 
+use std::time::{Duration, Instant};
+
 use mindset_core::json::Value;
 
 use crate::peer::Peer;
@@ -55,6 +57,28 @@ impl Case {
     pub(crate) async fn interrupts(&self, thread: &str) -> Vec<Value> {
         let answer: Answer = self.server.conversation(&self.token, thread).await;
         answer.body.get("openInterrupts").and_then(Value::as_array).unwrap().to_vec()
+    }
+
+    /// Says for so long that somebody is there who can answer the run.
+    pub(crate) async fn stay(&self, run: &str, time: Duration) {
+        let since = Instant::now();
+        while since.elapsed() < time {
+            let seen = self.server.post(&format!("/v1/runs/{run}/seen"), "").bearer(&self.token).send().await;
+            assert_eq!(seen.status, 204);
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// What a conversation came to, once its turn is over.
+    pub(crate) async fn reply(&self, thread: &str) -> String {
+        for _ in 0..600 {
+            let conversation = self.server.conversation(&self.token, thread).await;
+            if conversation.string("state") == "idle" {
+                return conversation.string("reply");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the turn of {thread} does not end");
     }
 
     /// The notes of the calls that the MCP server got.

@@ -392,6 +392,26 @@ fn a_card_closes_when_another_page_has_answered() {
 }
 
 #[test]
+fn the_server_hears_that_somebody_is_there() {
+    let mut bench = sent(config());
+    play(&mut bench, &asking(&[("c1", "pay")], &[APPROVAL]));
+    let looks = |bench: &Bench| {
+        bench.requests().iter().filter(|r| r.method == "GET" && r.url.contains("/conversations/")).count()
+    };
+    for n in 1..=3 {
+        let before = looks(&bench);
+        bench.pass(45_000);
+        assert_eq!(looks(&bench), before + 1);
+        bench.answer_json(200, &stored("", &[APPROVAL]));
+        assert_eq!(cards(&bench), ["a1"], "{n}");
+    }
+    // When it is decided nothing is left to look for.
+    decide(&mut bench, "a1", Decision::Deny).unwrap();
+    bench.stream(HELLO);
+    assert_eq!(bench.session.poll_timeout(), None);
+}
+
+#[test]
 fn another_page_of_the_conversation_shows_them_too() {
     let mut bench = Bench::ready();
     bench.send(1, "hi");

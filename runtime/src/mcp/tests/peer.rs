@@ -205,7 +205,7 @@ impl Peer {
 
     /// Waits until a request of this kind has come.
     pub(super) async fn until(&self, what: impl Fn(&Seen) -> bool) -> Seen {
-        for _ in 0..500 {
+        for _ in 0..3000 {
             if let Some(seen) = self.seen().into_iter().find(&what) {
                 return seen;
             }
