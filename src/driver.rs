@@ -112,6 +112,12 @@ impl Driver {
                         driver.ask(value.dyn_into().ok(), Ask::Uploads);
                         true
                     }
+                    "permissions" | "permit-00" | "permit-01" | "permit-10" | "permit-11" => {
+                        let set =
+                            name.strip_prefix("permit-").map(|on| (on.starts_with('1'), on.ends_with('1')));
+                        driver.ask(value.dyn_into().ok(), Ask::Permissions { set });
+                        true
+                    }
                     "begin" | "anew" => {
                         driver.greet(name == "begin");
                         true
@@ -376,6 +382,10 @@ impl Driver {
             Output::FindOwner(client_id) => owner::find(&client_id, self.tell()),
             Output::StoreConversation(id) => {
                 self.place.borrow().keep_conversation(id.as_deref());
+                if let Some(id) = &id {
+                    // Its other pages are heard from its first message on.
+                    self.surroundings.follow(&self.place.borrow().channel(id));
+                }
                 if id.is_none() && self.ready.get() {
                     later::prepare(self.tell(), "anew");
                 }

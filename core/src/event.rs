@@ -19,9 +19,11 @@ pub enum RuntimeEvent {
         /// Set when the answers do not come from an AI; show it.
         disclosure: Option<String>,
     },
-    /// The run waits for its turn.
+    /// The turn waits on the server for its beginning, or has moved on in its line.
     RunQueued {
-        /// Its place among those that wait, from 1.
+        /// The run that waits; another one may be under way.
+        run_id: String,
+        /// Its place, from 1.
         position: u64,
     },
     /// A piece of the answer.
@@ -445,6 +447,7 @@ impl RuntimeEvent {
                 o.insert_some("model", model.as_deref());
                 o.insert_some("disclosure", disclosure.as_deref());
             }
+            RuntimeEvent::RunQueued { run_id, position } => queued(&mut o, run_id, *position),
             RuntimeEvent::TextDelta { message_id, content } => {
                 o.insert("messageId", message_id);
                 o.insert("content", content);
@@ -469,14 +472,12 @@ impl RuntimeEvent {
             }
             RuntimeEvent::PermissionRequested { .. } => self.permission(&mut o),
             RuntimeEvent::PermissionResolved { request_id, decision } => {
-                o.insert("requestId", request_id);
-                o.insert("decision", decision.as_str());
+                resolved(&mut o, request_id, *decision)
             }
             RuntimeEvent::QuestionRequested { question_id, questionnaire } => {
                 o.insert("questionId", question_id);
                 o.insert("questionnaire", questionnaire.clone());
             }
-            RuntimeEvent::RunQueued { position } => o.insert("position", *position),
             RuntimeEvent::Citations { message_id, items } => {
                 o.insert("messageId", message_id);
                 o.insert("items", Citation::list(items));
@@ -527,6 +528,16 @@ impl RuntimeEvent {
         o.insert_some("bound", bound.map(Bound::to_json));
         o.insert_some("usage", usage.clone());
     }
+}
+
+fn resolved(o: &mut Object, request_id: &str, decision: Decision) {
+    o.insert("requestId", request_id);
+    o.insert("decision", decision.as_str());
+}
+
+fn queued(o: &mut Object, run_id: &str, position: u64) {
+    o.insert("runId", run_id);
+    o.insert("position", position);
 }
 
 fn shown(o: &mut Object, widget: &Widget) {

@@ -392,7 +392,8 @@ fn a_silent_message_that_failed_is_not_sent_again() {
     let broken = Step::breaks("So", mindset_core::event::Reason::ModelError);
     let mut pair = Pair::new(ScriptedModel::new([Step::says("Hi."), broken]));
     pair.ask("hello");
-    pair.send_from(0, "quietly", SendOptions { silent: true, when_idle: false }).unwrap();
+    pair.send_from(0, "quietly", SendOptions { silent: true, when_idle: false, ..SendOptions::default() })
+        .unwrap();
     pair.drive();
     let page = reload(&mut pair);
     pair.drive();

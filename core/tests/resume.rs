@@ -411,7 +411,9 @@ fn another_page_sees_the_turn_as_it_runs() {
     // Nothing comes in between.
     let refused = pair.send_from(1, "and now?", SendOptions::default()).unwrap_err();
     assert_eq!(refused.code, ErrorCode::Busy);
-    let waits = pair.send_from(1, "then?", SendOptions { when_idle: true, silent: false }).unwrap();
+    let waits = pair
+        .send_from(1, "then?", SendOptions { when_idle: true, silent: false, ..SendOptions::default() })
+        .unwrap();
     pair.server.model.push(Step::says("Then that."));
     pair.drive();
     assert_eq!(pair.page().result(send).text.as_deref(), Some("One two three"));
@@ -523,7 +525,7 @@ fn limits_are_told_and_the_turn_goes_on() {
     assert_eq!(result.bound.map(|bound| bound.reason), Some(BoundReason::StepLimit));
     let notice = notice(&pair, 0).unwrap();
     assert_eq!((notice.error, notice.action), (false, Some(NoticeAction::Continue)));
-    let silent = SendOptions { silent: true, when_idle: false };
+    let silent = SendOptions { silent: true, when_idle: false, ..SendOptions::default() };
     let send: SendId = pair.send_from(0, "Continue.", silent).unwrap();
     pair.drive();
     assert_eq!(pair.page().result(send).status, TurnStatus::Finished);

@@ -124,7 +124,8 @@ fn message(pair: &mut Pair, dice: &mut Dice, n: u64) -> bool {
         let gone = Canned { purpose: FetchPurpose::Run, status: 0, content_type: "", body: "" };
         pair.server.canned.push_back(gone);
     }
-    let options = SendOptions { silent: dice.once_in(6), when_idle: dice.once_in(3) };
+    let options =
+        SendOptions { silent: dice.once_in(6), when_idle: dice.once_in(3), ..SendOptions::default() };
     let Ok(send) = pair.send_from(0, &format!("message {n}"), options) else {
         // Still starting, and one message waits already.
         pair.drive();

@@ -29,6 +29,7 @@ export class Composer {
   #tell;
   #element;
   #button;
+  #later;
   #note;
   #count;
   #busy = false;
@@ -39,6 +40,8 @@ export class Composer {
   /** The message that is edited, and the draft that waits meanwhile. */
   #edited;
   #aside = '';
+  /** Whether messages to a busy agent wait on the server. */
+  lines = false;
   /** Where the draft outlives a reload. */
   #key;
   /** What of it was found there: if it was not touched it stays with its conversation. */
@@ -50,7 +53,7 @@ export class Composer {
   focused = false;
 
   constructor(kit, frame, tell) {
-    const { add, icon } = (this.#kit = kit);
+    const { add, icon, label, text } = (this.#kit = kit);
     this.#tell = tell;
     const composer = (this.#element = add(frame, 'div|part=composer|class=composer'));
     this.#note = add(composer, 'div|part=composer__note|class=note|id=note|hidden');
@@ -60,8 +63,11 @@ export class Composer {
     );
     this.#count = add(composer, 'span|part=composer__count|class=count|hidden');
     add(composer, 'slot|name=composer-actions');
+    // Beside the stop button, while something is written to a busy agent.
+    this.#later = add(composer, 'button|type=button|part=composer__later|class=round send|data-do=send|hidden');
     this.#button = add(composer, 'button|type=button|part=composer__button|class=round send');
-    icon(this.#button, 'M12 19V5m0 0-6 6m6-6 6 6', 'arrow');
+    label(this.#later, text('queueSend'));
+    for (const button of [this.#later, this.#button]) icon(button, 'M12 19V5m0 0-6 6m6-6 6 6', 'arrow');
     icon(this.#button, 'M7 7h10v10H7z', 'square');
   }
 
@@ -132,14 +138,14 @@ export class Composer {
     if (this.#composing) this.input.blur();
     const text = this.input.value;
     const edited = this.#edited;
-    if (this.#isOff() || this.#busy || (!edited && this.files?.ready() === false)) return false;
+    if (this.#isOff() || (this.#busy && !this.#queues()) || (!edited && this.files?.ready() === false)) return false;
     const files = edited ? '' : this.files?.text();
     // Cleared first: listeners run inside, and may look.
     this.#edited = undefined;
     this.write(edited ? this.#aside : '');
     if (files) this.#tell('attach', files);
     const said = files && !text.trim() ? '' : text;
-    const sent = edited ? this.#tell('resend', `${edited}\n${text}`) : this.#tell('send', said);
+    const sent = edited ? this.#tell('resend', `${edited}\n${text}`) : this.#tell(this.#busy ? 'queue' : 'send', said);
     if (sent && files) this.files.clear();
     if (!sent) {
       this.#edited = edited;
@@ -155,7 +161,7 @@ export class Composer {
 
   /** A press that must not take the focus out of the text box, so that a screen keyboard stays. */
   holds(target) {
-    return this.focused && this.#button.contains(target);
+    return this.focused && (this.#button.contains(target) || this.#later.contains(target));
   }
 
   /** Whether a click beside the text box means the text box. */
@@ -176,6 +182,9 @@ export class Composer {
     this.#count.hidden = count < NEAR;
     if (count >= NEAR) this.#count.textContent = `${count.toLocaleString()} / ${LIMIT.toLocaleString()}`;
     this.#explain();
+    const hides = !this.#busy || !this.#queues() || this.#isOff();
+    if (hides && !this.#later.hidden && this.#later.matches(':focus')) this.#button.focus();
+    this.#later.hidden = hides;
     this.#button.setAttribute('aria-disabled', this.#stopping || (!this.#busy && this.#isOff()));
   }
 
@@ -191,6 +200,11 @@ export class Composer {
 
   #isOff() {
     return this.#closed !== undefined || this.#isLong || this.#isEmpty();
+  }
+
+  /** What is sent to a busy agent waits. */
+  #queues() {
+    return this.lines && !this.#edited;
   }
 
   #isEmpty() {

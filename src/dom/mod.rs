@@ -8,6 +8,7 @@ use std::rc::Rc;
 use mindset_core::error::ErrorCode;
 use mindset_core::event::{Author, ChatMessage, Citation, Decision};
 use mindset_core::json::{self, Value};
+use mindset_core::queue::WhenBusy;
 use mindset_core::session::{Ask, Input, Protocol, Refused, SendOptions};
 use mindset_core::view::{Activity, Notice, NoticeAction, Patch, ToolState};
 use wasm_bindgen::prelude::*;
@@ -177,20 +178,22 @@ impl View {
     /// listeners of the page may move the focus or press buttons.
     pub(crate) fn told(&self, driver: &Rc<Driver>, name: &str, text: &str) -> bool {
         let result = match name {
-            "send" | "line-up" => {
-                let options = SendOptions { silent: false, when_idle: name == "line-up" };
+            "send" | "line-up" | "queue" => {
+                let when_busy = (name == "queue").then_some(WhenBusy::Queue);
+                let options = SendOptions { silent: false, when_idle: name == "line-up", when_busy };
                 driver.send(None, |id| Input::Send { id, text, options })
             }
             "attach" => driver.step(Input::Attach(text)),
             "retry" => driver.send(None, |id| Input::Retry { id }),
             "widget" => act(driver, text),
-            "edit" | "resend" | "feedback" | "transcript" | "answer" => match self.drawn() {
+            "edit" | "resend" | "feedback" | "transcript" | "answer" | "queue-edit" | "queue-remove"
+            | "queue-now" | "queue-resume" => match self.drawn() {
                 Some(drawn) => tools::told(driver, &drawn.panel, name, text),
                 None => Ok(()),
             },
             "reconnect" => driver.step(Input::Reconnect),
             "continue" => {
-                let options = SendOptions { silent: true, when_idle: false };
+                let options = SendOptions { silent: true, ..SendOptions::default() };
                 driver.send(None, |id| Input::Send { id, text: "Continue.", options })
             }
             "draw" | "rich" | "plain" | "rows" => return self.told_to_draw(name),

@@ -58,6 +58,9 @@ export class Panel {
   /** What the model thinks now, and since when. */
   #thought;
   #transcript;
+  /** Messages that wait, and what shows them, once it is there. */
+  #queued = [];
+  #queue;
 
   constructor(root, tell) {
     this.#root = root;
@@ -129,6 +132,7 @@ export class Panel {
   setTexts(heading, placeholder, keeps) {
     const words = heading ?? this.#text('heading');
     this.#header.setTexts(words, keeps);
+    this.#composer.lines = keeps;
     // The shell tells of a failure.
     if (/^(bubble|panel)$/i.test(this.#root.host.layout)) lazy('layout').then((lay) => lay(this.#root.host, this.#kit), () => {});
     label(this.#frame, words);
@@ -249,6 +253,22 @@ export class Panel {
     const card = this.#cards.hold(id);
     lazy('questionnaire').then((ask) => ask(this.#kit, card, questionnaire), () => this.setNotice(this.#text('notLoaded'), true));
     this.#follow.note(1);
+  }
+
+  /** What waits for its turn: `[{ runId, text, state, isFixed }]`. */
+  setQueue(items) {
+    this.#queued = items;
+    if (this.#queue) return this.#queue.show(items);
+    if (!items.length) return;
+    this.#empty.hidden = true;
+    const make = (queue) => (this.#queue ??= queue(this.#kit, this.#composer)).show(this.#queued);
+    lazy('queue').then(make, () => this.setNotice(this.#text('notLoaded'), true));
+  }
+
+  /** A message that could not be sent comes back into the text box. */
+  giveBack(text) {
+    const { draft } = this;
+    this.draft = draft.trim() ? `${text}\n${draft}` : text;
   }
 
   removeQuestion(id) {
@@ -419,6 +439,7 @@ export class Panel {
       case 'paste':
         return inInput && event.stopPropagation();
       default:
+        if (type === 'keydown' && !inInput) this.#follow.key(event.key);
         return this.#keys.handle(event, inInput);
     }
   }

@@ -131,6 +131,11 @@ export class Follow {
     this.settle();
   }
 
+  /** A key that goes up: the scrolling that follows is a person's. */
+  key(name) {
+    if (/^(PageUp|Home|ArrowUp)$/.test(name)) this.#turned = -TURNING;
+  }
+
   /** The wheel turns, before anything moves: up leaves the end at once, down at the end comes back. */
   wheel(event) {
     const { deltaY, ctrlKey, shiftKey, defaultPrevented } = event;

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use mindset_core::event::Feedback;
 use mindset_core::json::{self, Value};
-use mindset_core::session::{Input, Refused};
-use mindset_core::view::Patch;
+use mindset_core::object;
+use mindset_core::session::{Input, QueueChange, Refused};
+use mindset_core::view::{Patch, QueuedMessage};
 use wasm_bindgen::prelude::*;
 
 use super::Panel;
@@ -21,6 +22,10 @@ extern "C" {
     fn set_suggestions(this: &Panel, items: &JsValue);
     #[wasm_bindgen(method, js_name = addQuestionnaire)]
     fn add_questionnaire(this: &Panel, id: &str, questionnaire: &JsValue);
+    #[wasm_bindgen(method, js_name = setQueue)]
+    fn set_queue(this: &Panel, items: &JsValue);
+    #[wasm_bindgen(method, js_name = giveBack)]
+    fn give_back(this: &Panel, text: &str);
     #[wasm_bindgen(method)]
     fn think(this: &Panel, text: &str);
     #[wasm_bindgen(method, js_name = describeTool)]
@@ -47,6 +52,8 @@ pub(super) fn apply(panel: &Panel, patch: &Patch) {
         Patch::AddQuestionnaire { id, questionnaire } => {
             panel.add_questionnaire(id, &convert::plain(&Value::Object(questionnaire.clone())));
         }
+        Patch::SetQueue(queue) => panel.set_queue(&queued(queue)),
+        Patch::GiveBack { text } => panel.give_back(text),
         Patch::Think { text } => panel.think(text),
         Patch::DescribeTool { id, name, duration_ms, details } => {
             panel.describe_tool(id, name, &pairs(details), duration_ms.map(|time| time as f64));
@@ -61,6 +68,13 @@ pub(super) fn apply(panel: &Panel, patch: &Patch) {
 /// What the session refuses.
 pub(super) fn told(driver: &Rc<Driver>, panel: &Panel, name: &str, text: &str) -> Result<(), Refused> {
     match name {
+        "queue-edit" => {
+            let (run_id, text) = text.split_once('\n').unwrap_or_default();
+            driver.step(Input::Queue { run_id, change: QueueChange::Edit(text) })
+        }
+        "queue-remove" => driver.step(Input::Queue { run_id: text, change: QueueChange::Remove }),
+        "queue-now" => driver.step(Input::Queue { run_id: text, change: QueueChange::Now }),
+        "queue-resume" => driver.step(Input::Queue { run_id: "", change: QueueChange::Resume }),
         "edit" => driver.step(Input::EditBegin { message: text }),
         "answer" => {
             let (question_id, answers) = text.split_once('\n').unwrap_or_default();
@@ -80,6 +94,18 @@ pub(super) fn told(driver: &Rc<Driver>, panel: &Panel, name: &str, text: &str) -
             Ok(())
         }
     }
+}
+
+/// `[{ runId, text, state, isFixed }]`.
+fn queued(queue: &[QueuedMessage]) -> JsValue {
+    let mut list = Vec::new();
+    for waiting in queue {
+        list.push(Value::Object(object! {
+            "runId": &waiting.run_id, "text": &waiting.text, "state": waiting.state.as_str(),
+            "isFixed": waiting.is_fixed,
+        }));
+    }
+    convert::plain(&Value::Array(list))
 }
 
 /// Names with values.

@@ -57,10 +57,10 @@ export class Calls {
   }
 
   sendMessage(text, options) {
-    if (this.queue?.some(({ method, args }) => method === 'send' && !args[2])) {
+    if (!options?.whenBusy && this.queue?.some(({ method, args }) => method === 'send' && !args[2])) {
       throw new MindsetError({
         code: 'busy',
-        message: 'a message is already waiting for the agent to be ready. Use sendWhenIdle to line up more.',
+        message: 'a message is already waiting for the agent to be ready. Use sendWhenIdle, or whenBusy, to line up more.',
         retryable: true,
       });
     }

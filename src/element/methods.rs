@@ -5,6 +5,7 @@ use js_sys::Function;
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::event::Decision;
 use mindset_core::json::concat;
+use mindset_core::queue::WhenBusy;
 use mindset_core::session::{Ask, Input, SendOptions};
 use wasm_bindgen::prelude::*;
 
@@ -14,7 +15,7 @@ use crate::error::mindset_error;
 
 #[wasm_bindgen]
 impl Agent {
-    /// `sendMessage(text, { silent })`, or `sendWhenIdle`, which waits in order
+    /// `sendMessage(text, { silent, whenBusy })`, or `sendWhenIdle`, which waits in order
     /// instead of refusing.
     ///
     /// # Errors
@@ -35,7 +36,12 @@ impl Agent {
             let got = convert::shape(&silent);
             return Err(refuse(concat(&["the option silent of a message is true or false; it is ", &got])));
         }
-        let options = SendOptions { silent: silent.is_truthy(), when_idle };
+        let wish = convert::member(options, "whenBusy");
+        let when_busy = wish.as_string().and_then(|wish| WhenBusy::parse(&wish));
+        if when_busy.is_none() && !wish.is_undefined() && !wish.is_null() {
+            return Err(refuse("the option whenBusy of a message is 'queue' or 'steer'".to_owned()));
+        }
+        let options = SendOptions { silent: silent.is_truthy(), when_idle, when_busy };
         self.refresh();
         self.driver
             .send(Some(settle), |id| Input::Send { id, text: &text, options })

@@ -161,11 +161,17 @@ export interface Citation {
 export interface SendOptions {
   /** Hides the message, not the answer. */
   silent?: boolean;
+  /**
+   * While a turn runs, instead of `busy`: a turn of its own afterwards, or a word to the running turn, which is the next
+   * turn if it is not read. With `protocol: 'ag-ui'` `queue` waits in the page and `steer` is `invalid-request`.
+   */
+  whenBusy?: 'queue' | 'steer';
 }
 
 /** How a turn ended. */
 export interface TurnResult {
-  status: 'finished' | 'error' | 'aborted';
+  /** `steered`: the turn that was running has read the message, and has the reply. */
+  status: 'finished' | 'error' | 'aborted' | 'steered';
   /** The last assistant message of the turn. */
   text?: string;
   conversationId: string;
@@ -462,6 +468,8 @@ export type RuntimeEvent =
       readonly model?: string;
       readonly disclosure?: string;
     }
+  /** A message waits for its turn, at this place from 1; another turn may be under way. */
+  | { readonly type: 'run_queued'; readonly runId: string; readonly position: number }
   | { readonly type: 'thinking_delta'; readonly content: string }
   | {
       readonly type: 'tool_announce';

@@ -75,6 +75,11 @@ class Drawer {
     add(this.#new, 'span', text('newConversation'));
     this.#state = add(sheet, 'div|part=drawer__state|class=drawer-state|role=status');
     this.#list = add(sheet, 'ul|part=drawer__list|role=list');
+    const isOpen = () => this.#drawer === drawer;
+    this.#kit.tell('permissions', (permissions) => {
+      const { run, read } = permissions?.declared ?? {};
+      if (run || read) this.#kit.lazy('settings').then((settings) => isOpen() && settings(this.#kit, sheet, permissions), () => {});
+    });
 
     this.#ended = new AbortController();
     const { signal } = this.#ended;

@@ -2,19 +2,32 @@
 
 import css from 'mindset-styles/questionnaire.css';
 
+import { readStorage, writeStorage } from '../effects/browser.js';
+
 const CROSS = 'M6 6l12 12M18 6L6 18';
 /** Characters of a written answer, as the runtime takes them. */
 const LONGEST = 4_000;
 
 /** What was answered so far, by the element and the questionnaire: a panel may be drawn anew. */
 const drafts = new WeakMap();
+/** The same for the next page load of this tab. */
+const KEPT = 'mindset:answers:';
 let ids = 0;
 
 function draftOf(host, id) {
   if (!drafts.has(host)) drafts.set(host, new Map());
   const known = drafts.get(host);
-  if (!known.has(id)) known.set(id, { at: 0, answers: new Map() });
+  if (!known.has(id)) known.set(id, readDraft(id));
   return known.get(id);
+}
+
+function readDraft(id) {
+  try {
+    const [at, answers] = JSON.parse(readStorage(KEPT + id) ?? '[0, []]');
+    return { at: Number(at) || 0, answers: new Map(answers) };
+  } catch {
+    return { at: 0, answers: new Map() };
+  }
 }
 
 /** Draws a questionnaire into its card. What a server sent is taken as it is: texts, and no more. */
@@ -75,6 +88,12 @@ class Asking {
     if (step.required) add(legend, 'span|class=asks-star|aria-hidden=true', ' *');
     if (typeof step.description === 'string') add(set, 'p|class=asks-hint|dir=auto', step.description);
     const answer = this.#drawAnswer(step, set);
+    // What is ticked and not sent stays, whichever way the person goes on.
+    const note = () => {
+      this.#draft.answers.set(step.id, answer.note());
+      this.#keep();
+    };
+    for (const name of ['change', 'input']) form.addEventListener(name, note);
     const error = add(set, 'p|part=question__error|class=asks-error|role=alert|hidden');
     const row = add(form, 'div|class=words');
     const button = (words, act) => {
@@ -128,7 +147,7 @@ class Asking {
       return input;
     });
     const writes = !options.length || step.allowOther === true;
-    const other = options.length && writes ? choice(text('other'), kept?.otherText).input : undefined;
+    const other = options.length && writes ? choice(text('other'), kept?.otherText || kept?.isOther).input : undefined;
     const box = writes && add(set, 'textarea|part=question__input|class=asks-input|rows=2|dir=auto');
     if (box) {
       box.maxLength = LONGEST;
@@ -142,14 +161,18 @@ class Asking {
         if (was && !box.hidden) box.focus({ preventScroll: true });
       });
     }
+    const said = () => {
+      const selectedOptionIds = options.filter((_, at) => inputs[at].checked).map(({ id }) => id);
+      const otherText = box && !box.hidden && box.value.trim() ? box.value : undefined;
+      return { ...(selectedOptionIds.length && { selectedOptionIds }), ...(otherText && { otherText }) };
+    };
     return {
       first: inputs[0] ?? box,
       isWritten: !options.length,
+      note: () => ({ ...said(), isOther: Boolean(other?.checked) }),
       read() {
-        const selectedOptionIds = options.filter((_, at) => inputs[at].checked).map(({ id }) => id);
-        const otherText = box && !box.hidden && box.value.trim() ? box.value : undefined;
-        if (!selectedOptionIds.length && !otherText) return undefined;
-        return { ...(selectedOptionIds.length && { selectedOptionIds }), ...(otherText && { otherText }) };
+        const given = said();
+        return Object.keys(given).length ? given : undefined;
       },
     };
   }
@@ -163,11 +186,19 @@ class Asking {
 
   #go(at) {
     this.#draft.at = at;
+    this.#keep();
     this.draw();
+  }
+
+  #keep() {
+    const { at, answers } = this.#draft;
+    if (!this.#kit.host.forgetDrafts) writeStorage(KEPT + this.#id, JSON.stringify([at, [...answers]]));
   }
 
   /** Answers, or with nothing dismisses it. The card stays where that is refused. */
   #tell(answers) {
-    if (this.#kit.tell('answer', `${this.#id}\n${answers}`)) drafts.get(this.#kit.host).delete(this.#id);
+    if (!this.#kit.tell('answer', `${this.#id}\n${answers}`)) return;
+    drafts.get(this.#kit.host).delete(this.#id);
+    writeStorage(KEPT + this.#id);
   }
 }

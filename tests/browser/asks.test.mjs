@@ -255,6 +255,64 @@ test('two tabs: what one answers closes the card of the other', async () => {
   await until(async () => (await two.question.count()) === 0, 'the card of the other tab to go');
 });
 
+test('what another tab decides closes the card of a conversation that has just begun, and it is said', async () => {
+  const host = await asked([APPROVAL]);
+  await host.panel.allowButton.waitFor();
+  const { threadId, runId, messages } = s.runtime.runs[0].input;
+  const said = [{ id: messages[0].id, role: 'user', content: 'go', runId }];
+  s.runtime.conversations.set(threadId, { ...stored(APPROVAL), messages: said });
+  const elements = `<mindset-agent id="agent" agent-uid="support" conversation-id="${threadId}"></mindset-agent>`;
+  const page = await host.profile.newPage();
+  await page.goto(s.runtime.page('/other.html', html({ elements })));
+  const other = new Panel(page);
+  await other.allowButton.waitFor();
+  s.runtime.conversations.set(threadId, {
+    messages: [...said, { id: 'm', role: 'assistant', content: 'Done.', runId: 'next' }],
+    lastRun: { runId: 'next', turnId: runId, state: 'finished', end: { type: 'RUN_FINISHED', threadId, runId: 'next', outcome: { type: 'success' } } },
+  });
+  await other.allowButton.click();
+  await host.panel.reads('go', 'Done.');
+  assert.equal(await host.panel.question.count(), 0);
+  await host.panel.shows('Somebody else has decided this already.');
+  assert.equal((await host.late()).text, 'Done.');
+});
+
+test('what was ticked and not sent stays over Back and a reload', async () => {
+  const elements = '<mindset-agent id="agent" agent-uid="support" conversation-id="c"></mindset-agent>';
+  s.runtime.conversations.set('c', stored(QUESTIONS));
+  const host = await s.open(s.runtime.page('/', html({ elements })));
+  const { panel } = host;
+  await panel.question.getByRole('radio', { name: /Later/ }).check();
+  await button(host, 'Next').click();
+  await panel.question.getByRole('checkbox', { name: 'Ann' }).check();
+  await button(host, 'Back').click();
+  await button(host, 'Next').click();
+  assert.equal(await panel.question.getByRole('checkbox', { name: 'Ann' }).isChecked(), true);
+  await host.page.reload();
+  await panel.shows('Question 2 of 3');
+  assert.equal(await panel.question.getByRole('checkbox', { name: 'Ann' }).isChecked(), true);
+  await button(host, 'Back').click();
+  assert.equal(await panel.question.getByRole('radio', { name: /Later/ }).isChecked(), true);
+});
+
+test('arguments show what cannot be seen', async () => {
+  const toolInput = { to: 'Ann\u202Ecod.exe', note: 'a\u200Bb' };
+  const host = await asked([{ ...APPROVAL, metadata: { mindset: { ...APPROVAL.metadata.mindset, toolInput } } }]);
+  await host.panel.allowButton.waitFor();
+  assert.match(await host.panel.question.innerText(), /Ann\\u\{202E\}cod\.exe[\s\S]*a\\u\{200B\}b/);
+});
+
+test('a message beside an approval waits for the end of its turn', async () => {
+  const host = await asked([APPROVAL]);
+  await host.panel.allowButton.waitFor();
+  await host.panel.say('And then?');
+  await host.panel.host.locator('[part~="queue__item"][data-state=queued]').waitFor();
+  assert.equal(await host.panel.question.count(), 1);
+  s.runtime.onRun = (run) => run.start().say(run.input.resume ? 'Done.' : 'Then that.').finish();
+  await host.panel.allowButton.click();
+  await host.panel.reads('go', 'Done.', 'And then?', 'Then that.');
+});
+
 test('appendMessage shows the text; the person changes it, takes it or drops it', async () => {
   const host = await s.ready();
   const offer = (text) => host.run((text) => { (window.offered ??= []).push(document.getElementById('agent').appendMessage(text)); }, text);

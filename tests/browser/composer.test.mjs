@@ -222,7 +222,7 @@ test('the box grows with the draft to its limit, and nothing else is laid out an
 });
 
 test('what was written can be undone, also after a send that was refused', async () => {
-  const host = await s.ready();
+  const host = await s.ready({ init: { appUid: undefined, protocol: 'ag-ui', server: `${s.runtime.origin}/ag-ui/agent` } });
   s.runtime.hold();
   await host.panel.say('first');
   await s.runtime.nextRun();

@@ -94,8 +94,8 @@ test('Escape while nothing runs and modifier combinations stay with the page', a
   assert.deepEqual(await host.run(() => window.heard), ['Escape', 'b']);
 });
 
-test('Enter while the agent is busy sends nothing and keeps the draft', async () => {
-  const host = await s.ready();
+test('where nothing waits, Enter while the agent is busy sends nothing and keeps the draft', async () => {
+  const host = await s.ready({ init: { appUid: undefined, protocol: 'ag-ui', server: `${s.runtime.origin}/ag-ui/agent` } });
   s.runtime.hold();
   await host.panel.say('first');
   const run = await s.runtime.nextRun();

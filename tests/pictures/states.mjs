@@ -44,6 +44,21 @@ export const STATES = {
     await host.start(words.question);
     (await runtime.nextRun()).start().say(words.half);
   },
+  async queue({ host, runtime, words }) {
+    runtime.hold();
+    await host.panel.say(words.question);
+    (await runtime.nextRun()).start().say(words.half);
+    for (const text of words.next) await host.panel.say(text);
+    const rows = host.panel.host.locator('[part~="queue__item"][data-state=queued]');
+    await rows.nth(words.next.length - 1).waitFor();
+  },
+  async settings({ host, runtime }) {
+    runtime.permissions.declared = { run: true, read: true };
+    runtime.permissions.read = false;
+    await host.panel.host.locator('[data-do=conversations]').click();
+    await host.panel.host.locator('[part~="settings__button"]').click();
+    await host.panel.host.locator('[part~="settings__list"] input').first().waitFor();
+  },
   async answer({ host, runtime, words }) {
     runtime.onRun = (run) => run.start().say(words.answer).finish();
     await host.send(words.question);

@@ -70,7 +70,10 @@ export class Run {
   /** Sends the headers and `RUN_STARTED`. */
   start(fields = {}) {
     this.head();
-    return this.event({ type: 'RUN_STARTED', protocolVersion: '1.0', ...this.ids, ...fields });
+    this.event({ type: 'RUN_STARTED', protocolVersion: '1.0', ...this.ids, ...fields });
+    // What may have waited says that it begins.
+    if (this.input.forwardedProps?.mindset?.whenBusy) this.event({ type: 'CUSTOM', name: 'mindset.turn_started', value: {} });
+    return this;
   }
 
   /** Sends the headers of an event stream. */

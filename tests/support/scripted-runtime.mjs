@@ -8,6 +8,7 @@ import { extname } from 'node:path';
 
 import { built, wasmName } from './paths.mjs';
 import { policy, withoutInline } from './policy.mjs';
+import { Waiting } from './queue.mjs';
 import { Run } from './run.mjs';
 import { until } from './wait.mjs';
 
@@ -63,6 +64,12 @@ export class ScriptedRuntime {
     /** What was thought of answers: `[messageId, body]`. */
     this.feedback = [];
     this.refusesFeedback = false;
+    /** Messages that wait. */
+    this.waiting = new Waiting();
+    /** What the user lets the application do. */
+    this.permissions = { run: true, read: true, declared: { run: false, read: false } };
+    /** Refuses to change that, if it gives a status, a code and words. */
+    this.onPermit = () => undefined;
     /** Whether readers of a run may come back for the rest; without it the log is gone. */
     this.resumes = false;
     /** Positions of those that came back: `Last-Event-ID` of each, or null. */
@@ -188,6 +195,11 @@ export class ScriptedRuntime {
       this.feedback.push([decodeURIComponent(judged[1]), JSON.parse(body)]);
       return response.writeHead(204, ANY_ORIGIN).end();
     }
+    const waits = /^\/v1\/runs\/([^/]+)$/.exec(pathname);
+    if (waits) return this.json(response, ...this.waiting.change(request.method, decodeURIComponent(waits[1]), body));
+    const resumed = /^\/v1\/conversations\/([^/]+)\/queue\/resume$/.exec(pathname);
+    if (resumed) return this.json(response, 200, this.waiting.resume(decodeURIComponent(resumed[1])));
+    if (pathname === '/v1/me/permissions') return this.permit(request, body, response);
     const conversation = /^\/v1\/conversations(?:\/([^/]+))?$/.exec(pathname);
     if (conversation) return this.conversation(conversation[1] && decodeURIComponent(conversation[1]), request, body, response);
     if (pathname.startsWith('/v1/uploads')) return this.upload(request, body, response);
@@ -230,7 +242,28 @@ export class ScriptedRuntime {
     if (this.tokens && !this.tokens.includes(token)) {
       return run.refuse(401, 'auth-expired', 'the token is past its end: ask for a new one', true);
     }
+    if (request.headers.accept === 'application/json') {
+      this.runs.pop();
+      return this.json(response, 202, this.waiting.take(run.input));
+    }
+    const waited = this.waiting.find(run.input.runId);
+    if (waited) run.input.messages.at(-1).content = waited.text;
+    this.waiting.remove(run.input.runId);
     await this.onRun(run);
+    return undefined;
+  }
+
+  json(response, status, value) {
+    if (status === 204) return response.writeHead(204, ANY_ORIGIN).end();
+    return send(response, status, 'application/json', JSON.stringify(value), ANY_ORIGIN);
+  }
+
+  /** What the application may do. */
+  permit(request, body, response) {
+    const refusal = request.method === 'PUT' && this.onPermit();
+    if (refusal) return refuse(response, ...refusal);
+    if (request.method === 'PUT') Object.assign(this.permissions, JSON.parse(body));
+    return this.json(response, 200, this.permissions);
   }
 
   /** The rest of a run's stream. */
@@ -256,7 +289,7 @@ export class ScriptedRuntime {
   /** One conversation, or without an id all of them. */
   conversation(id, request, body, response) {
     const answer = (value) => send(response, 200, 'application/json', JSON.stringify(value), ANY_ORIGIN);
-    const whole = (id, known) => ({ id, title: '', agentUid: 'support', openCalls: [], openInterrupts: [], queue: [], ...known });
+    const whole = (id, known) => ({ id, title: '', agentUid: 'support', openCalls: [], openInterrupts: [], queue: this.waiting.of(id), ...known });
     if (!id) return this.list(request, response, answer, whole);
     const known = this.conversations.get(id);
     if (!known) return refuse(response, 404, 'not-found', 'there is no such conversation');

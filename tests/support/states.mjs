@@ -101,6 +101,26 @@ export const STATES = {
       await host.panel.shows(/every ord/);
     },
   },
+  queue: {
+    async reach(host, runtime) {
+      await STATES.streaming.reach(host, runtime);
+      for (const text of ['And to Norway?', 'How long does it take? '.repeat(20)]) await host.panel.say(text);
+      await until(async () => (await host.panel.host.locator('[part~="queue__item"][data-state=queued]').count()) === 2, 'the queue');
+    },
+  },
+  'queue, changing': {
+    async reach(host, runtime) {
+      await STATES.queue.reach(host, runtime);
+      await host.panel.host.locator('[part~="queue__button--edit"]').first().click();
+    },
+  },
+  settings: {
+    async reach(host, runtime) {
+      runtime.permissions.declared = { run: true, read: true };
+      await drawer(host, runtime);
+      await host.panel.host.getByRole('button', { name: 'Settings' }).click();
+    },
+  },
   waiting: {
     async reach(host, runtime) {
       runtime.hold();

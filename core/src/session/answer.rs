@@ -98,6 +98,9 @@ impl Session {
             self.go_on(turn, Phase::SignIn);
             return self.renew(exchange.token, now);
         }
+        if exchange.status == 409 && turn.hidden && !turn.found {
+            return self.read_waiting(turn, now);
+        }
         if exchange.status == 409 && turn.runs > 1 && turn.decided.is_some() {
             return self.overtaken(turn, now);
         }
@@ -159,6 +162,9 @@ impl Session {
         let until = now.saturating_add(self.config.timing.heartbeat);
         let phase = Phase::Streaming { fetch, until, stream };
         self.go_on(turn, phase);
+        if !self.line.is_empty() {
+            self.send_line(now);
+        }
     }
 
     /// The run behind this stream is over: the server closes it, or it is dropped,

@@ -42,6 +42,12 @@ pub enum Ask {
         /// The message.
         question: Option<String>,
     },
+    /// What the user lets the application do: `{ run, read, declared: { run, read } }`; with values
+    /// it is changed to them, at once.
+    Permissions {
+        /// Whether the application may run turns, and read conversations.
+        set: Option<(bool, bool)>,
+    },
     /// Show older messages of this conversation: `true` if there are more still.
     Earlier,
 }

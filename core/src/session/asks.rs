@@ -61,7 +61,10 @@ impl Session {
         if self.changes(ask) && self.is_busy() {
             return Err(queue::busy());
         }
-        let any_time = matches!(ask, Ask::List | Ask::Rename { .. } | Ask::Uploads | Ask::Bearer);
+        let any_time = matches!(
+            ask,
+            Ask::List | Ask::Rename { .. } | Ask::Uploads | Ask::Bearer | Ask::Permissions { .. }
+        );
         Ok(any_time || !matches!(self.state, State::Opening(_)))
     }
 
@@ -75,6 +78,7 @@ impl Session {
             | Ask::Earlier
             | Ask::Bearer
             | Ask::Uploads
+            | Ask::Permissions { .. }
             | Ask::Greet { .. } => false,
         }
     }
@@ -123,6 +127,14 @@ impl Session {
             }
             Ask::Uploads => Request::api(&self.config, FetchPurpose::Ask, "GET", &["uploads"])
                 .with_query("agentUid", &self.config.agent_uid),
+            Ask::Permissions { set } => {
+                let method = if set.is_some() { "PUT" } else { "GET" };
+                let request = Request::api(&self.config, FetchPurpose::Ask, method, &["me", "permissions"]);
+                match set {
+                    Some((run, read)) => request.with_body(&crate::object! { "run": *run, "read": *read }),
+                    None => request,
+                }
+            }
             Ask::Greet { .. } => {
                 Request::api(&self.config, FetchPurpose::Ask, "GET", &["agents", &self.config.agent_uid])
             }
@@ -189,6 +201,7 @@ impl Session {
                 return Err(ErrorInfo::new(ErrorCode::Conflict, message));
             }
             Ask::Earlier => return self.show_earlier(body).map(Value::Bool).ok_or_else(no_answer),
+            Ask::Permissions { .. } => return Ok(body.clone()),
             Ask::Uploads => return self.upload_terms(body).ok_or_else(no_answer),
             Ask::Greet { .. } => self.greeted(asked.id, body, now),
             Ask::Rename { .. } | Ask::New | Ask::Bearer => {}
@@ -226,7 +239,7 @@ fn check(ask: &Ask, protocol: Protocol) -> Result<(), ErrorInfo> {
                 "With `protocol: 'ag-ui'` the server keeps no conversations. Only a new one can be begun.",
             );
         }
-        Ask::List | Ask::Earlier | Ask::Uploads | Ask::Bearer => return Ok(()),
+        Ask::List | Ask::Earlier | Ask::Uploads | Ask::Bearer | Ask::Permissions { .. } => return Ok(()),
         Ask::Delete { id } | Ask::Switch { id } => (id, None),
         Ask::Rename { id, title } => (id, Some(title)),
     };

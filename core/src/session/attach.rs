@@ -65,16 +65,13 @@ impl Session {
             return;
         }
         match &mut self.state {
-            State::Idle => {
-                self.stop_looking();
-                self.inquire(Subject::Look, self.config.timing.request, now);
-            }
+            State::Idle => self.look(now),
             State::Running(running) => {
                 if let Phase::Elsewhere { until, .. } = &mut running.phase {
                     *until = now;
                     self.handle_tick(now);
                 } else {
-                    self.look_for_answers(now);
+                    self.look(now);
                 }
             }
             _ => {}
@@ -91,9 +88,14 @@ impl Session {
     /// What people are asked here may be answered somewhere else.
     pub(super) fn look_for_answers(&mut self, now: Millis) {
         if self.is_asking() && self.config.protocol == Protocol::Mindset {
-            self.stop_looking();
-            self.inquire(Subject::Look, self.config.timing.request, now);
+            self.look(now);
         }
+    }
+
+    /// Looks at the conversation as it is now.
+    pub(super) fn look(&mut self, now: Millis) {
+        self.stop_looking();
+        self.inquire(Subject::Look, self.config.timing.request, now);
     }
 
     /// The conversation as another page has changed it, or as it could not be read before.
@@ -114,6 +116,7 @@ impl Session {
             _ if unread => return self.notice_unread(),
             _ => return,
         };
+        self.sync_line(&body);
         self.close_stale(&body, now);
         if unread {
             self.transcript.unread = false;
@@ -132,6 +135,9 @@ impl Session {
             Some((run.str("runId")?.to_owned(), turn.to_owned()))
         };
         if let Some((run, turn)) = active_run(&body).and_then(named) {
+            if self.line.iter().any(|waiting| waiting.turn.run_id == run) {
+                return self.go_on_with_line(now);
+            }
             self.attach(&run, &turn, now);
         } else if let Some(owner) = body.get("openCalls").and_then(|calls| calls.as_array()?.first())
             && owner.str("clientId") != Some(&self.config.client_id)
@@ -145,5 +151,6 @@ impl Session {
                 self.take_up_asks(Box::new(step), now);
             }
         }
+        self.go_on_with_line(now);
     }
 }

@@ -108,15 +108,69 @@ fn inexact(value: &Value) -> Option<String> {
     }
 }
 
-/// The arguments as a question shows them: names, and values as short text.
+/// The arguments as a question shows them: names, and values as short text. What cannot be seen, or
+/// turns what stands around it, is written out.
 pub(super) fn details(masked: &Object) -> Vec<(String, String)> {
     let mut details = Vec::new();
     for (name, value) in masked.iter() {
         let text = match value {
-            Value::String(text) => fault::said(text),
-            other => fault::said(&other.text()),
+            Value::String(text) => fault::said(&seen(text)),
+            other => fault::said(&seen(&other.text())),
         };
-        details.push((name.to_owned(), text));
+        details.push((seen(name), text));
     }
     details
+}
+
+/// A text whose invisible characters stand there by their numbers, as `\u{202E}`.
+fn seen(text: &str) -> String {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let mut out = String::new();
+    for c in text.chars() {
+        if !is_hidden(c) {
+            out.push(c);
+            continue;
+        }
+        out.push_str("\\u{");
+        let code = c as u32;
+        for place in (0..=5).rev() {
+            let shift = place * 4;
+            let digit = HEX.get((code >> shift & 15) as usize);
+            if place < 4 || code >> shift > 0 {
+                out.push(digit.map_or('0', |&digit| digit as char));
+            }
+        }
+        out.push('}');
+    }
+    out
+}
+
+/// Controls, marks that turn the direction of writing, and characters of no width. Joiners stay:
+/// scripts and pictures are written with them.
+fn is_hidden(c: char) -> bool {
+    let shown = matches!(c, '\n' | '\t');
+    let hidden = matches!(c, '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}' | '\u{200E}' | '\u{200F}'
+        | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}'
+        | '\u{E0000}'..='\u{E007F}');
+    hidden || (c.is_control() && !shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn what_cannot_be_seen_is_written_out() {
+        for (text, shown) in [
+            ("plain\ttext\nof two lines", "plain\ttext\nof two lines"),
+            ("pay \u{202E}0001\u{202C} to", "pay \\u{202E}0001\\u{202C} to"),
+            ("a\u{200B}b\u{7}\u{FEFF}", "a\\u{200B}b\\u{0007}\\u{FEFF}"),
+            ("\u{E0041}", "\\u{E0041}"),
+            ("👩\u{200D}💻 é", "👩\u{200D}💻 é"),
+        ] {
+            assert_eq!(seen(text), shown);
+        }
+    }
 }

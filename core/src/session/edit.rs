@@ -33,7 +33,7 @@ impl Session {
         }
         // It keeps its id, so that whatever arrives of both attempts replaces the first one.
         let message = UserMessage { id: message.to_owned(), text: text.to_owned(), silent: false, files };
-        self.begin(Kept { send, message, shown: false }, true, now);
+        self.begin(Kept { send: Some(send), message, shown: false, when_busy: None }, true, now);
         Ok(())
     }
 

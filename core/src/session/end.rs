@@ -9,7 +9,7 @@ use super::step::Step;
 use super::stream::Stream;
 use super::transcript::Failed;
 use super::turn::RUN_LIMIT;
-use super::{DomEvent, Protocol, Session, TurnResult, TurnStatus};
+use super::{DomEvent, Protocol, SendId, Session, TurnResult, TurnStatus};
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::{Author, Bound, BoundReason, Decision, MessageStatus, Reason, RunError, RuntimeEvent};
@@ -24,8 +24,6 @@ pub(super) enum Ending {
     Failed { error: ErrorInfo, reason: Reason, effects: Vec<Value> },
     /// Someone stopped it.
     Stopped { effects: Vec<Value> },
-    /// The turn that was under way has read its message.
-    Steered,
 }
 
 impl Ending {
@@ -36,7 +34,6 @@ impl Ending {
             Ending::Finished { bound } => return bound.as_ref().map(|bound| at_bound(bound.reason)),
             Ending::Failed { error, effects, .. } => (Some(error), &*error.message, effects),
             Ending::Stopped { effects } => (None, "Stopped.", effects),
-            Ending::Steered => return None,
         };
         let names = [acted(effects, false), acted(effects, true)];
         let done = in_words(&names);
@@ -78,12 +75,16 @@ impl Session {
     pub(super) fn run_ended(&mut self, turn: Box<Turn>, stream: Stream, end: RunEnd, now: Millis) {
         let (outcome, bound, effects) = match end {
             RunEnd::Finished { outcome, bound, effects } => (outcome, bound, effects),
-            RunEnd::Steered => return self.end_turn(turn, Ending::Steered, now),
+            RunEnd::Steered => return self.never_began(turn, TurnStatus::Steered, now),
             RunEnd::Failed(ending) => {
                 self.remember(stream);
                 return self.end_turn(turn, ending, now);
             }
         };
+        let kind = outcome.as_ref().and_then(|outcome| outcome.str("type"));
+        if kind == Some("cancelled") && self.may_wait(&turn) && !turn.announced {
+            return self.never_began(turn, TurnStatus::Aborted, now);
+        }
         let (calls, asks) = match bound {
             None => self.left_open(&turn, &stream, outcome.as_ref()),
             Some(_) => Default::default(),
@@ -139,12 +140,13 @@ impl Session {
     /// Ends the turn; the promise comes after idle, or before the next turn.
     pub(super) fn end_turn(&mut self, mut turn: Box<Turn>, ending: Ending, now: Millis) {
         self.uncover(&mut turn);
+        self.reveal(&mut turn, now);
         self.end_messages(turn.from);
         self.end_server_tools(&mut turn, true, now);
         self.guess(&mut turn, None, Decision::Deny);
         let told = turn.started && !turn.found;
         // A call whose turn has not begun has none that could end.
-        let waits = self.config.call.is_some() || matches!(ending, Ending::Steered);
+        let waits = self.config.call.is_some();
         if !waits {
             self.tell_started(&mut turn, None);
         }
@@ -172,10 +174,18 @@ impl Session {
             Ending::Stopped { effects } => {
                 result.status = TurnStatus::Aborted;
                 self.stopped(turn, effects);
+                self.pause_line(now);
             }
-            Ending::Steered => result.status = TurnStatus::Steered,
         }
-        let rests = self.kept.is_empty();
+        self.come_to_rest(send, result, told, now);
+        if let Some(step) = again.filter(|_| matches!(self.state, State::Resting)) {
+            self.ask_again(step, now);
+        }
+    }
+
+    /// Nothing runs any more: the promise settles after idle, or before the next turn.
+    pub(super) fn come_to_rest(&mut self, send: Option<SendId>, result: TurnResult, told: bool, now: Millis) {
+        let rests = !self.goes_on();
         if rests {
             self.rest(now);
         }
@@ -187,9 +197,6 @@ impl Session {
         }
         if !rests {
             self.rest(now);
-        }
-        if let Some(step) = again.filter(|_| matches!(self.state, State::Resting)) {
-            self.ask_again(step, now);
         }
     }
 

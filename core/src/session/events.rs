@@ -52,9 +52,10 @@ impl Session {
                 if turn.decided.take().is_some() {
                     self.settle_replies(None);
                 }
-                // A run that waits names no model before its turn begins.
-                if self.config.call.is_none() || event.mindset("model").is_some() {
+                if turn.announced || !self.may_wait(turn) {
                     self.tell_started(turn, Some(&event));
+                } else {
+                    note_agent(turn, &event);
                 }
             }
             "TEXT_MESSAGE_CONTENT" if !subagent && !delta.is_empty() && !stream.is_muted(id) => {
@@ -95,15 +96,17 @@ impl Session {
         if std::mem::replace(&mut turn.announced, true) {
             return;
         }
-        let text = |key| event.and_then(|event| event.mindset(key)?.as_str()).map(str::to_owned);
-        let disclosure = text("disclosure");
+        if let Some(event) = event {
+            note_agent(turn, event);
+        }
+        let disclosure = turn.disclosure.take();
         if event.is_some() {
             self.out.disclosure(disclosure.clone());
         }
         self.out.runtime(RuntimeEvent::RunStarted {
             run_id: turn.id.clone(),
             conversation_id: self.transcript.thread_id.clone().unwrap_or_default(),
-            model: text("model"),
+            model: turn.model.take(),
             disclosure,
         });
     }
@@ -131,6 +134,13 @@ impl Session {
         });
         self.out.runtime(RuntimeEvent::TextDelta { message_id: id, content: text });
     }
+}
+
+/// Who answers, as the beginning of a run says it.
+fn note_agent(turn: &mut Turn, event: &Reading) {
+    let text = |key| event.mindset(key).and_then(Value::as_str).map(str::to_owned);
+    turn.model = text("model").or_else(|| turn.model.take());
+    turn.disclosure = text("disclosure").or_else(|| turn.disclosure.take());
 }
 
 fn run_finished(turn: &mut Turn, mut event: Reading) -> RunEnd {

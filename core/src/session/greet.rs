@@ -46,7 +46,7 @@ impl Session {
 
     fn say_first(&mut self, id: AskId, text: &str, silent: bool, now: Millis) {
         let message = UserMessage { id: self.ids.next_id(), text: text.to_owned(), silent, files: None };
-        self.begin(Kept { send: SendId(id.0), message, shown: false }, false, now);
+        self.begin(Kept { send: Some(SendId(id.0)), message, shown: false, when_busy: None }, false, now);
     }
 
     /// Whether nothing was ever sent in this conversation.

@@ -1,9 +1,10 @@
 //! What can happen to a session.
 
-use super::{Ask, AskId, Config, FetchFailure, FetchId, PageTool, SendId, Token, ToolRunId};
+use super::{Ask, AskId, Config, FetchFailure, FetchId, PageTool, QueueChange, SendId, Token, ToolRunId};
 use crate::error::ErrorInfo;
 use crate::event::{Decision, Feedback};
 use crate::json::Object;
+use crate::queue::WhenBusy;
 
 /// How a message is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,6 +13,10 @@ pub struct SendOptions {
     pub silent: bool,
     /// Waits for idle, in order, instead of refusing with `busy`.
     pub when_idle: bool,
+    /// What becomes of it while a turn runs, instead of refusing with `busy`: a turn of its own
+    /// afterwards, or read by the running turn. A server that is no runtime queues nothing: there it
+    /// waits in the page, and steering is refused.
+    pub when_busy: Option<WhenBusy>,
 }
 
 /// Everything that can happen to a session.
@@ -81,6 +86,13 @@ pub enum Input<'a> {
     SetPageTools(Vec<PageTool>),
     /// Whether a person can be asked from now on: the panel was drawn or taken away.
     SetCanAsk(bool),
+    /// A person changes what waits on the server. Refused with `not-found` if it does not wait.
+    Queue {
+        /// The run that waits; empty for all.
+        run_id: &'a str,
+        /// What is done.
+        change: QueueChange<'a>,
+    },
     /// A handler has come to its end, answer to
     /// [`Output::RunTool`](super::Output::RunTool).
     ToolDone {

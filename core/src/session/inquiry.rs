@@ -4,6 +4,7 @@
 use super::asks::Asked;
 use super::exchange::{Arrival, CONVERSATION_LIMIT, Exchange};
 use super::fault;
+use super::line::Wish;
 use super::request::Request;
 use super::{FetchId, FetchPurpose, Session};
 use crate::Millis;
@@ -33,6 +34,10 @@ pub(super) enum Subject {
     Ask(Asked),
     /// New pass-through parameters for a run; `again` if they have changed since.
     Update { run_id: String, again: bool },
+    /// A message that waits.
+    Line { run_id: String, wish: Wish },
+    /// What is paused in the conversation is to go on.
+    Resume,
     /// What a person thinks of an answer, and what they thought before.
     Feedback { message: String, before: Option<Feedback> },
 }
@@ -72,6 +77,12 @@ impl Session {
                 Request::api(config, FetchPurpose::Conversation, "GET", &["conversations", id])
             }
             Subject::Ask(asked) => self.ask_request(asked),
+            Subject::Line { run_id, wish } => self.line_request(run_id, wish),
+            Subject::Resume => {
+                let id = self.transcript.thread_id.as_deref().unwrap_or("");
+                let place = ["conversations", id, "queue", "resume"];
+                Request::api(config, FetchPurpose::Queue, "POST", &place)
+            }
             Subject::Feedback { message, .. } => self.feedback_request(message),
             Subject::Update { run_id, .. } => {
                 let place = ["runs", run_id, "passthrough-params"];
@@ -117,6 +128,8 @@ impl Session {
             Subject::Look => self.looked(reply, now),
             Subject::Stored { run_id } => self.stored_read(&run_id, reply, now),
             Subject::Ask(asked) => self.ask_replied(asked, reply, now),
+            Subject::Line { run_id, wish } => self.line_replied(&run_id, wish, reply, now),
+            Subject::Resume => self.queue_resumed(reply, now),
             Subject::Feedback { message, before } => self.feedback_stored(&message, before, &reply),
             Subject::Update { run_id, again } => self.updated(&run_id, again, reply.result.err(), now),
         }

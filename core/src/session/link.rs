@@ -123,6 +123,10 @@ impl Session {
 
     /// Makes the request whose answer is the run's stream.
     pub(super) fn request_run(&mut self, turn: Box<Turn>, now: Millis) {
+        // One stream at a time: the one before has said its end.
+        if let Some((fetch, _)) = self.ending.take() {
+            self.out.abort(fetch);
+        }
         let request = match &turn.link.stream {
             Some(stream) => Request::events(&self.config, &turn.run_id, stream.position()),
             None => Request::run(&self.config, turn.link.body.clone()),

@@ -21,10 +21,12 @@ mod exchange;
 mod export;
 mod fault;
 mod feedback;
+mod follow;
 mod greet;
 mod input;
 mod inquiry;
 mod interrupt;
+mod line;
 mod link;
 mod offer;
 mod open;
@@ -52,6 +54,7 @@ mod widget;
 pub use ask::{Ask, AskId};
 pub use config::{AgentCall, Config, Protocol, Timing, Token};
 pub use input::{Input, Refused, SendOptions};
+pub use line::QueueChange;
 pub use output::{
     Connection, DomEvent, FetchFailure, FetchId, FetchPurpose, FetchRequest, Output, SendId, TurnResult,
     TurnStatus,
@@ -65,6 +68,7 @@ use self::channels::Channels;
 use self::credentials::Renewal;
 use self::exchange::Arrival;
 use self::inquiry::Inquiry;
+use self::line::Waiting;
 use self::outbox::Outbox;
 use self::queue::Kept;
 use self::state::{Opened, State};
@@ -96,6 +100,10 @@ pub struct Session {
     tool_runs: u32,
     /// Messages that wait for a turn, oldest first.
     kept: Vec<Kept>,
+    /// Messages that wait on the server, in its order.
+    line: Vec<Waiting>,
+    /// When one that could not be posted is posted again.
+    line_retry: Option<Millis>,
     /// Who waits to hear whether the decisions of the current run count.
     replies: Vec<AskId>,
     /// What comes with the next message.
@@ -138,6 +146,8 @@ impl Session {
             was_idle: false,
             tool_runs: 0,
             kept: Vec::new(),
+            line: Vec::new(),
+            line_retry: None,
             replies: Vec::new(),
             attached: None,
             transcript: Transcript::default(),
@@ -184,6 +194,7 @@ impl Session {
             Input::Answer { id, question_id, answers } => {
                 return self.handle_answer(id, question_id, answers, now);
             }
+            Input::Queue { run_id, change } => return self.handle_queue(run_id, change, now),
             Input::Owner { gone } => self.handle_owner(gone, now),
             Input::Reconnect => {
                 self.handle_reconnect(now);
@@ -214,7 +225,7 @@ impl Session {
                 return output;
             }
             self.state = State::Idle;
-            if self.kept.is_empty() {
+            if !self.goes_on() {
                 self.was_idle = true;
                 self.next_asks(self.now);
                 return output;

@@ -155,6 +155,7 @@ impl Session {
     /// What was sent in the meantime goes along.
     fn leave_conversation(&mut self) {
         self.stop_looking();
+        self.drop_line();
         let left = std::mem::take(&mut self.transcript);
         self.transcript.replaces = match left.thread_id {
             Some(id) if left.announced => Some((id, "switched")),
@@ -175,6 +176,7 @@ impl Session {
         if !matches!(self.state, State::Resting) {
             return;
         }
+        self.drop_line();
         let left = std::mem::take(&mut self.transcript);
         self.transcript.replaces = left.thread_id.map(|id| (id, "discarded"));
         let failed = left.failed.map(|failed| Failed { from: 0, ..failed });
@@ -208,6 +210,7 @@ impl Session {
         self.transcript.rows = rows;
         self.transcript.rows.extend(sent);
         self.draw_anew();
+        self.sync_line(body);
         self.take_up(body, now);
     }
 

@@ -4,7 +4,7 @@
 use super::request::Request;
 use super::{DomEvent, FetchId, Output, SendId, ToolRunId, TurnResult};
 use crate::event::RuntimeEvent;
-use crate::view::{Activity, Notice, Patch};
+use crate::view::{Activity, Notice, Patch, QueuedMessage};
 
 /// Effects in the order in which they must happen.
 #[derive(Default)]
@@ -16,6 +16,9 @@ pub(super) struct Outbox {
     activity: Option<Activity>,
     notice: Option<Notice>,
     disclosure: Option<String>,
+    line: Vec<QueuedMessage>,
+    /// Whether nobody was told of the line as it is.
+    line_untold: bool,
 }
 
 impl Outbox {
@@ -83,10 +86,18 @@ impl Outbox {
         }
     }
 
+    pub(super) fn line(&mut self, line: Vec<QueuedMessage>) {
+        if self.line != line {
+            self.line.clone_from(&line);
+            self.patch(Patch::SetQueue(line));
+        }
+    }
+
     /// Drops the patches that nobody has taken yet.
     pub(super) fn drop_patches(&mut self) {
         let mut rest = Vec::new();
         while let Some(output) = self.next() {
+            self.line_untold |= matches!(output, Output::Patch(Patch::SetQueue(_)));
             if !matches!(output, Output::Patch(_)) {
                 rest.push(output);
             }
@@ -112,6 +123,9 @@ impl Outbox {
     pub(super) fn redraw(&self, patches: &mut Vec<Patch>) {
         patches.push(Patch::SetDisclosure(self.disclosure.clone()));
         patches.push(Patch::SetNotice(self.notice.clone()));
+        if !self.line.is_empty() || self.line_untold {
+            patches.push(Patch::SetQueue(self.line.clone()));
+        }
         patches.extend(self.activity.map(Patch::SetActivity));
     }
 
@@ -121,6 +135,7 @@ impl Outbox {
     pub(super) fn leave(&mut self, ended: bool) -> bool {
         let mut left = Outbox { fetches: self.fetches, ..Outbox::default() };
         let mut unheard = false;
+        let mut cleared = !self.line.is_empty();
         while let Some(output) = self.next() {
             match output {
                 Output::Settle { .. }
@@ -130,6 +145,7 @@ impl Outbox {
                 | Output::StoreConversation(_)
                 | Output::Answer { .. }
                 | Output::Tell(_) => left.push(output),
+                Output::Patch(Patch::SetQueue(_)) => cleared = true,
                 Output::Event(event) if ended => left.event(event),
                 Output::Event(DomEvent::Busy { .. }) => unheard = true,
                 _ => {}
@@ -138,6 +154,9 @@ impl Outbox {
         *self = left;
         self.patch(Patch::Clear);
         self.patch(Patch::SetDisclosure(None));
+        if cleared {
+            self.patch(Patch::SetQueue(Vec::new()));
+        }
         unheard
     }
 }

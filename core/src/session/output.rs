@@ -145,6 +145,8 @@ pub enum FetchPurpose {
     Passthrough,
     /// What a person thinks of an answer.
     Feedback,
+    /// A message that waits, or what becomes of it.
+    Queue,
 }
 
 /// Why a request failed before its body ended.

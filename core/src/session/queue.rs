@@ -2,20 +2,24 @@
 
 use super::state::State;
 use super::transcript::UserMessage;
-use super::{DomEvent, Refused, SendId, SendOptions, Session, TurnResult, TurnStatus};
+use super::{DomEvent, Protocol, Refused, SendId, SendOptions, Session, TurnResult, TurnStatus};
 use crate::Millis;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::event::{Author, MessageStatus};
 use crate::json::{concat, digits};
 use crate::limits::MESSAGE;
+use crate::queue::WhenBusy;
 use crate::view::{Activity, Patch};
 
 /// A message that waits for its turn.
 pub(super) struct Kept {
-    pub(super) send: SendId,
+    /// The promise of this page, if there is one.
+    pub(super) send: Option<SendId>,
     pub(super) message: UserMessage,
     /// Whether its row is there already.
     pub(super) shown: bool,
+    /// What it wants if the conversation is busy.
+    pub(super) when_busy: Option<WhenBusy>,
 }
 
 impl Session {
@@ -31,14 +35,23 @@ impl Session {
         if files.is_none() || !text.is_empty() {
             check_text(text)?;
         }
-        if !options.when_idle && self.is_busy() {
+        let runtime = self.config.protocol == Protocol::Mindset;
+        if options.when_busy == Some(WhenBusy::Steer) && !runtime {
+            return Err(no_steering());
+        }
+        let when_busy = options.when_busy.filter(|_| runtime);
+        if !options.when_idle && options.when_busy.is_none() && self.is_busy() {
             return Err(busy());
         }
         let message =
             UserMessage { id: self.ids.next_id(), text: text.to_owned(), silent: options.silent, files };
-        let mut kept = Kept { send, message, shown: false };
+        let mut kept = Kept { send: Some(send), message, shown: false, when_busy };
         if matches!(self.state, State::Idle) {
             self.begin(kept, false, now);
+            return Ok(());
+        }
+        if when_busy.is_some() && matches!(self.state, State::Running(_) | State::Stopping(_)) {
+            self.line_up(kept, now);
             return Ok(());
         }
         // Before the first turn the person sees at once what was sent.
@@ -77,8 +90,16 @@ impl Session {
         }
     }
 
+    /// Whether a turn begins as soon as none runs.
+    pub(super) fn goes_on(&self) -> bool {
+        !self.kept.is_empty() || (!self.line.is_empty() && self.line_goes_on())
+    }
+
     /// Nothing runs any more: the next message, or idle.
     pub(super) fn rest(&mut self, now: Millis) {
+        if !self.line.is_empty() && self.line_goes_on() {
+            return self.take_turn(now);
+        }
         if !self.kept.is_empty() {
             let kept = self.kept.remove(0);
             return self.begin(kept, false, now);
@@ -108,7 +129,9 @@ impl Session {
                 bound: None,
                 pending: None,
             };
-            self.out.settle(kept.send, result);
+            if let Some(send) = kept.send {
+                self.out.settle(send, result);
+            }
         }
     }
 
@@ -119,10 +142,15 @@ impl Session {
     }
 }
 
+fn no_steering() -> Refused {
+    let message = "With `protocol: 'ag-ui'` no message reaches a turn that runs. Use `whenBusy: 'queue'`.";
+    ErrorInfo::new(ErrorCode::InvalidRequest, message)
+}
+
 pub(super) fn busy() -> Refused {
     ErrorInfo::new(
         ErrorCode::Busy,
-        "The agent is still busy with another message. Wait for it, or use sendWhenIdle.",
+        "The agent is still busy with another message. Wait for it, or use sendWhenIdle or `whenBusy`.",
     )
 }
 

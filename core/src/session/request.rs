@@ -45,6 +45,14 @@ impl Request {
         request
     }
 
+    /// A run that is only to be taken: the answer is `{ runId, state, position }`.
+    pub(super) fn waiting_run(config: &Config, body: String) -> Request {
+        let url = url(config, &["v1", "agents", &config.agent_uid, "runs"]);
+        let mut request = Request::json(FetchPurpose::Queue, url, body);
+        request.headers.push(("Accept", "application/json".to_owned()));
+        request
+    }
+
     /// `GET {server}/v1/runs/{runId}/events`, from behind the event `position` on.
     pub(super) fn events(config: &Config, run_id: &str, position: Option<String>) -> Request {
         let mut request = Request::api(config, FetchPurpose::Events, "GET", &["runs", run_id, "events"]);

@@ -40,14 +40,12 @@ impl Session {
         let Some(value) = event.get("value") else { return };
         match event.str("name") {
             "mindset.tool_start" => self.server_tool_started(turn, value, now),
-            "mindset.run_queued" => {
-                let position = value.get("position").and_then(Value::as_u64).unwrap_or(0);
-                self.out.runtime(RuntimeEvent::RunQueued { position });
-            }
-            "mindset.turn_started" => self.tell_started(turn, Some(event)),
             "mindset.citations" => self.cited(stream, value),
             "mindset.widget" => self.widget_shown(turn, value, now),
             "mindset.suggestions" => self.suggested(value),
+            "mindset.run_queued" => self.queued(turn, value),
+            "mindset.turn_started" => self.turn_begins(turn, event, now),
+            "mindset.steered" => self.steered(value, now),
             "mindset.warning" => {
                 let text = fault::said(value.str("message").unwrap_or(""));
                 self.out.notice(Some(Notice::remark("", &text)));

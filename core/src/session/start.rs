@@ -83,7 +83,7 @@ impl Session {
     /// A conversation is there: idle, or the first message that waits.
     pub(super) fn ready(&mut self, now: Millis) {
         self.out.notice(None);
-        if self.was_idle && self.kept.is_empty() {
+        if self.was_idle && !self.goes_on() {
             // Nothing ran meanwhile, so that idle is nothing new.
             self.state = State::Idle;
             return;
@@ -118,6 +118,9 @@ impl Session {
             _ => {}
         }
         self.drop_kept(None);
+        if !self.line.is_empty() {
+            self.drop_line();
+        }
         let unheard = self.out.leave(ended);
         if let Some(mut turn) = over {
             if let Some(step) = calls.filter(|_| !unheard) {

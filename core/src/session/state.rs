@@ -11,6 +11,7 @@ use super::{FetchId, SendId};
 use crate::Millis;
 use crate::error::ErrorCode;
 use crate::json::Value;
+use crate::queue::WhenBusy;
 
 /// The state.
 #[derive(Default)]
@@ -147,10 +148,22 @@ pub(super) struct Turn {
     pub(super) outdated: bool,
     /// Another page load has posted the current run.
     pub(super) found: bool,
+    /// What it wants if the conversation is busy: it may wait for its beginning.
+    pub(super) when_busy: Option<WhenBusy>,
+    /// Its message is shown when it begins.
+    pub(super) hidden: bool,
+    /// Its place while it waits, as it was told.
+    pub(super) queued: u64,
+    /// The model, and what its agent says of itself, until the beginning is told.
+    pub(super) model: Option<String>,
+    pub(super) disclosure: Option<String>,
     /// The connection of the current run.
     pub(super) link: Link,
     /// What people were asked and have decided, until the run that says so has begun.
     pub(super) decided: Option<Box<Step>>,
+    /// Somebody else has decided what people were asked here: how it goes on is read from the run
+    /// that followed.
+    pub(super) overtaken: bool,
     /// Approvals that somebody else has decided: question and call. Their word shows in what
     /// becomes of the call.
     pub(super) guessed: Vec<(String, String)>,
@@ -190,8 +203,14 @@ impl Turn {
             seen: Vec::new(),
             outdated: false,
             found: false,
+            when_busy: None,
+            hidden: false,
+            queued: 0,
+            model: None,
+            disclosure: None,
             link: Link::default(),
             decided: None,
+            overtaken: false,
             guessed: Vec::new(),
         }
     }

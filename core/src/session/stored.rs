@@ -67,10 +67,22 @@ impl Session {
             if of_turn(&active, &turn) {
                 let id = id.to_owned();
                 self.found_again(&mut turn, now);
-                return self.follow(turn, id, now);
+                let overtaken = std::mem::take(&mut turn.overtaken);
+                self.follow(turn, id, now);
+                if overtaken {
+                    self.tell_decided();
+                }
+                return;
             }
         }
         self.found_again(&mut turn, now);
+        let overtaken = std::mem::take(&mut turn.overtaken);
+        let last = body.get("lastRun").filter(|run| overtaken && of_turn(run, &turn));
+        let next = last.and_then(|run| run.str("runId")).filter(|id| *id != turn.run_id);
+        if let Some(next) = next.map(str::to_owned) {
+            self.follow(turn, next, now);
+            return self.tell_decided();
+        }
         self.tell_started(&mut turn, None);
         self.take_stored(&mut turn, body);
         let mut stream = turn.link.stream.take().unwrap_or_else(|| self.new_stream(&turn));
@@ -113,6 +125,12 @@ impl Session {
                 _ => self.unknown(turn, now),
             },
         }
+    }
+
+    /// Says why a card has closed by itself.
+    fn tell_decided(&mut self) {
+        let text = "Somebody else has decided this already.";
+        self.out.notice(Some(Notice::remark("decided", text)));
     }
 
     /// Another page has gone on with the turn: its next run is followed.

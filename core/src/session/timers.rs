@@ -12,6 +12,7 @@ impl Session {
         let ending = self.ending.map(|(_, until)| until);
         let due = earlier(self.inquiry_deadline(), self.renewal_deadline());
         let due = earlier(due, self.history_deadline());
+        let due = earlier(due, self.line_retry);
         earlier(earlier(ending, self.state_deadline()), due)
     }
 
@@ -42,6 +43,9 @@ impl Session {
         self.inquiries_due(now);
         self.renewal_due(now);
         self.history_due(now);
+        if self.line_retry.take_if(|due| *due <= now).is_some() {
+            self.send_line(now);
+        }
         if self.state_deadline().is_none_or(|until| until > now) {
             return;
         }

@@ -14,6 +14,7 @@ use crate::Millis;
 use crate::agui::PROTOCOL_VERSION;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::json::{Object, Value};
+use crate::queue::WhenBusy;
 use crate::view::{Activity, Patch};
 
 /// A turn has at most this many runs.
@@ -40,7 +41,10 @@ impl Session {
             self.remember_step(step);
         }
         self.show(&mut kept, now);
-        let Kept { send, message, .. } = kept;
+        if !self.line.is_empty() {
+            self.release_line();
+        }
+        let Kept { send, message, when_busy, .. } = kept;
         let rows = &self.transcript.rows;
         let from = rows.iter().rposition(|row| row.id == message.id).unwrap_or(rows.len());
         let news = match self.config.protocol {
@@ -50,8 +54,9 @@ impl Session {
                 Vec::new()
             }
         };
-        let mut turn = Turn::new(Some(send), run_id, message, from);
+        let mut turn = Turn::new(send, run_id, message, from);
         turn.replaces = replaces;
+        turn.when_busy = when_busy;
         turn.news = news;
         if let Some(step) = paused {
             self.dismiss(&mut turn, step);
@@ -87,7 +92,11 @@ impl Session {
         for id in self.transcript.remove_answers(failed.from) {
             self.out.patch(Patch::RemoveMessage { id });
         }
-        self.begin(Kept { send, message: failed.message, shown: true }, true, now);
+        self.begin(
+            Kept { send: Some(send), message: failed.message, shown: true, when_busy: None },
+            true,
+            now,
+        );
         Ok(())
     }
 
@@ -140,7 +149,7 @@ impl Session {
     }
 
     /// The JSON text of a run's `RunAgentInput`.
-    fn run_input(&self, turn: &Turn) -> String {
+    pub(super) fn run_input(&self, turn: &Turn) -> String {
         let first = turn.runs == 1;
         let replace_from =
             (turn.replaces && first && self.config.protocol == Protocol::Mindset).then_some(&turn.message.id);
@@ -149,7 +158,10 @@ impl Session {
             Protocol::AgUi => None,
         };
         let replace_from = replace_from.map(String::as_str);
-        let props = request::forwarded_props(&self.config, &turn.message, replace_from, passthrough);
+        let mut props = request::forwarded_props(&self.config, &turn.message, replace_from, passthrough);
+        if let (true, Some(Value::Object(mindset))) = (first, props.get_mut("mindset")) {
+            mindset.insert_some("whenBusy", turn.when_busy.map(WhenBusy::as_str));
+        }
         let mut tools = Vec::new();
         for tool in &turn.offer {
             tools.push(tool.to_json());

@@ -45,7 +45,7 @@ impl Session {
         };
         let payload = check(action, payload)?;
         let text = widget.act(id, action, payload);
-        self.handle_send(send, &text, SendOptions { silent: true, when_idle: false }, now)?;
+        self.handle_send(send, &text, SendOptions { silent: true, ..SendOptions::default() }, now)?;
         if let Some(row) = self.transcript.row(id) {
             row.widget = Some(widget.clone());
         }

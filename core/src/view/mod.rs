@@ -136,6 +136,13 @@ pub enum Patch {
     },
     /// Offers messages to send, instead of those before.
     SetSuggestions(Vec<String>),
+    /// Messages that wait for their turn, in order, instead of those before.
+    SetQueue(Vec<QueuedMessage>),
+    /// A message could not be sent: its text is the person's again.
+    GiveBack {
+        /// The text.
+        text: String,
+    },
     /// What the agent is doing.
     SetActivity(Activity),
     /// Shows a notice under the last row, instead of the one before; `None` takes
@@ -144,6 +151,44 @@ pub enum Patch {
     /// The agent behind the conversation says of itself that it is no AI but a
     /// demonstration; shown as long as the conversation is open.
     SetDisclosure(Option<String>),
+}
+
+/// A message that waits for its turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueuedMessage {
+    /// The run that it will be.
+    pub run_id: String,
+    /// What it says.
+    pub text: String,
+    /// How it stands.
+    pub state: QueuedState,
+    /// It is on its way and cannot be changed now.
+    pub is_fixed: bool,
+}
+
+/// How a message that waits stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueuedState {
+    /// The server has not said yet that it waits.
+    Sending,
+    /// It is a turn of its own, later.
+    Queued,
+    /// The turn under way reads it, or it comes next.
+    Steering,
+    /// It waits for a word of the person.
+    Paused,
+}
+
+impl QueuedState {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            QueuedState::Sending => "sending",
+            QueuedState::Queued => "queued",
+            QueuedState::Steering => "steering",
+            QueuedState::Paused => "paused",
+        }
+    }
 }
 
 /// How a tool call stands.

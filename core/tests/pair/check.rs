@@ -1,8 +1,8 @@
 //! What must hold of every page when nothing is under way any more.
 
 use mindset_core::event::{ChatMessage, Citation, Feedback, MessageStatus, RuntimeEvent, Widget};
-use mindset_core::session::DomEvent;
-use mindset_core::view::{Activity, Notice, Patch, ToolState};
+use mindset_core::session::{DomEvent, SendId, TurnStatus};
+use mindset_core::view::{Activity, Notice, Patch, QueuedMessage, ToolState};
 
 use super::Page;
 use super::page::Heard;
@@ -15,7 +15,7 @@ pub fn quiet(page: &mut Page) {
         assert!(page.settled(*send), "{send:?} has not settled");
     }
     assert_eq!(page.answers.len(), page.asks as usize, "asks without an answer");
-    order(&page.events);
+    order(page, &page.events);
     panel(page);
 }
 
@@ -32,11 +32,29 @@ enum At {
     Ended,
 }
 
-fn order(events: &[Heard]) {
+/// Whether a message came to nothing, or to a part of another turn.
+fn never_began(page: &Page, send: SendId) -> bool {
+    let result = page.result(send);
+    result.text.is_none() && result.status != TurnStatus::Finished
+}
+
+/// Whether something has waited.
+fn waited(events: Option<&[Heard]>) -> bool {
+    let queued =
+        |heard: &Heard| matches!(heard, Heard::Event(DomEvent::Runtime(RuntimeEvent::RunQueued { .. })));
+    events.unwrap_or_default().iter().any(queued)
+}
+
+fn order(page: &Page, events: &[Heard]) {
     let mut at = At::Idle;
     for (i, heard) in events.iter().enumerate() {
         at = match (at, heard) {
             (At::Idle | At::Ended, Heard::Event(DomEvent::Busy { .. })) => At::Busy,
+            // What waits is told of while another turn is under way, and may end without one.
+            (at, Heard::Event(DomEvent::Runtime(RuntimeEvent::RunQueued { .. }))) => at,
+            (at, Heard::Settled(send)) if never_began(page, *send) => at,
+            (At::Busy, Heard::Event(DomEvent::Busy { .. })) => At::Busy,
+            (At::Busy, Heard::Event(DomEvent::Idle { .. })) if waited(events.get(..i)) => At::Idle,
             (At::Idle | At::Ended, Heard::Event(DomEvent::Idle { .. })) => At::Idle,
             (At::Ended | At::Idle, Heard::Settled(_)) => at,
             (
@@ -108,6 +126,7 @@ pub struct Panel {
     notice: Option<Notice>,
     pub suggestions: Vec<String>,
     disclosure: Option<String>,
+    pub queue: Vec<QueuedMessage>,
 }
 
 /// Id, text and details.
@@ -221,6 +240,8 @@ impl Panel {
             Patch::SetActivity(activity) => self.activity = Some(activity),
             Patch::SetNotice(notice) => self.notice = notice,
             Patch::SetDisclosure(text) => self.disclosure = text,
+            Patch::SetQueue(queue) => self.queue = queue,
+            Patch::GiveBack { .. } => {}
             other => self.apply_message(other),
         }
     }

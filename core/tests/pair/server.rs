@@ -3,6 +3,7 @@
 
 mod conversations;
 mod events;
+mod queue;
 mod tools;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -81,6 +82,10 @@ pub struct Server {
     /// Milliseconds a token is good, told as its end; 0 tells none.
     pub token_life: u64,
     runs: BTreeMap<String, Run>,
+    /// Runs that wait.
+    line: queue::Shared,
+    /// What follows from something besides an answer.
+    pending: Vec<Effect>,
     /// Tokens that were handed out.
     pub issued: u32,
 }
@@ -112,6 +117,8 @@ impl Server {
             deleted: Vec::new(),
             token_life: 0,
             runs: BTreeMap::new(),
+            line: queue::Shared::default(),
+            pending: Vec::new(),
             issued: 0,
         }
     }
@@ -228,7 +235,7 @@ impl Server {
                 }
             }
             ("POST", ["v1", "agents", agent, "runs"]) => match self.accept(agent, request, now) {
-                Ok(run) => return self.stream(&run, 0, (page, request.id), network),
+                Ok(run) => return self.accepted(&run, page, request, network),
                 Err(error) => Err(error),
             },
             ("GET", ["v1", "runs", run, "events"]) => match self.events(run, page, request, network) {
@@ -242,7 +249,7 @@ impl Server {
                 }
                 Err(error) => Err(error),
             },
-            _ => Err(ErrorInfo::new(ErrorCode::NotFound, "There is no such route.")),
+            (method, segments) => self.change_line(method, segments, request, now),
         };
         let (status, body) = match answered {
             Ok(body) => (200, body),
@@ -250,7 +257,28 @@ impl Server {
                 (error.code.http_status(), Value::Object(object! { "error": error.to_json() }).to_string())
             }
         };
-        answer(page, request.id, status, "application/json", &body)
+        let mut effects = answer(page, request.id, status, "application/json", &body);
+        effects.append(&mut self.pending);
+        effects
+    }
+
+    /// The stream of a run that was posted, or only that it was taken.
+    fn accepted(
+        &mut self,
+        run: &str,
+        page: usize,
+        request: &FetchRequest,
+        network: &mut Network,
+    ) -> Vec<Effect> {
+        let wants = request.headers.iter().find(|(name, _)| *name == "Accept");
+        let mut effects = if wants.is_some_and(|(_, accept)| accept == "application/json") {
+            answer(page, request.id, 202, "application/json", &self.place_of(run))
+        } else {
+            self.stream(run, 0, (page, request.id), network)
+        };
+        effects.extend(self.drain(run));
+        effects.append(&mut self.pending);
+        effects
     }
 
     fn sign_in(&mut self, request: &FetchRequest, now: u64) -> Result<String, ErrorInfo> {
@@ -288,6 +316,7 @@ impl Server {
         let body = request.body.clone().unwrap_or_default();
         let input = read_input(&body)?;
         if self.posted_before(&input.run_id, &body)? {
+            self.unpark(&input.run_id, now)?;
             return Ok(input.run_id);
         }
         if self.deleted.contains(&input.thread_id) {
@@ -297,10 +326,14 @@ impl Server {
             );
         }
         self.posted.push(body.clone());
+        if self.waits(&input, &body, now) {
+            return Ok(input.run_id);
+        }
         let running = |r: &Run| r.turn.is_some() && r.thread == input.thread_id;
         if self.runs.values().any(running) {
             return Err(ErrorInfo::new(ErrorCode::Busy, "The agent is still busy. Try again in a moment."));
         }
+        self.release(&input.thread_id);
         self.start(input, body, now)
     }
 
@@ -314,6 +347,7 @@ impl Server {
             n += 1;
             format!("{prefix}{n}")
         });
+        let (line, of) = (queue::Shared::clone(&self.line), thread.clone());
         let turn = Turn::start(
             input,
             self.agent.clone(),
@@ -322,17 +356,21 @@ impl Server {
                 ids,
                 patterns: Box::new(Plain),
                 files: Box::new(str::to_owned),
-                steers: Box::new(Vec::new),
+                steers: Box::new(move || queue::steers(&line, &of)),
             },
             now,
         )?;
-        let run = Run::new(turn, thread.clone(), body, self.streams.len());
+        let stream = self.streams.len();
         self.streams.push(Vec::new());
         match client {
-            Some(client) => drop(self.clients.insert(thread, client)),
+            Some(client) => drop(self.clients.insert(thread.clone(), client)),
             None => drop(self.clients.remove(&thread)),
         }
-        self.runs.insert(id.clone(), run);
+        match self.runs.get_mut(&id) {
+            // It has waited.
+            Some(run) => (run.turn, run.stream, run.began) = (Some(turn), stream, true),
+            None => drop(self.runs.insert(id.clone(), Run::new(Some(turn), thread, body, stream))),
+        }
         Ok(id)
     }
 
@@ -356,14 +394,19 @@ impl Server {
             Some(turn) => turn.handle(input, now),
             None => return Vec::new(),
         }
-        self.drain(id)
+        let mut effects = self.drain(id);
+        self.tell_steered(now);
+        self.next_turns(now).expect("what waits can begin");
+        effects.append(&mut self.pending);
+        effects
     }
 
     /// Performs what a turn wants done.
     fn drain(&mut self, id: &str) -> Vec<Effect> {
         let mut out = Vec::new();
-        let Some(run) = self.runs.get_mut(id) else { return out };
-        while let Some(output) = run.turn.as_mut().and_then(Turn::poll_output) {
+        while let Some(run) = self.runs.get_mut(id)
+            && let Some(output) = run.turn.as_mut().and_then(Turn::poll_output)
+        {
             let stored = self.store.entry(run.thread.clone()).or_default();
             match output {
                 Output::CallModel(request) => {
@@ -401,19 +444,15 @@ impl Server {
                     let message = stored.iter_mut().find(|m| m.id == message_id).expect("a stored message");
                     message.calls = calls;
                 }
-                Output::Emit(event) => {
-                    let bytes = run.record(id, &event);
-                    self.streams[run.stream].extend_from_slice(&bytes);
-                    for reader in &mut run.readers {
-                        reader.write(&bytes, &mut out);
-                    }
-                }
+                Output::Emit(event) => out.extend(self.tell_event(id, event)),
                 Output::Done(state) => {
                     self.ended.push(state);
                     run.turn = None;
                     for mut reader in std::mem::take(&mut run.readers) {
                         reader.end(Ok(()), &mut out);
                     }
+                    let thread = run.thread.clone();
+                    self.over(&thread, state);
                 }
             }
         }

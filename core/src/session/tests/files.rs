@@ -31,7 +31,7 @@ fn files_come_with_the_next_message_and_no_other() {
     bench.stream(HELLO);
     // A silent message has none, and what is no list is nothing.
     for (files, options) in [
-        (FILES, SendOptions { silent: true, when_idle: false }),
+        (FILES, SendOptions { silent: true, when_idle: false, ..SendOptions::default() }),
         ("[]", SendOptions::default()),
         ("no JSON", SendOptions::default()),
     ] {

@@ -1,6 +1,7 @@
 //! Input that means harm: it must end in a usable session, never in a panic.
 
 use super::*;
+use crate::queue::WhenBusy;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -91,6 +92,12 @@ fn answers(bench: &Bench) -> Vec<u32> {
 
 const KINDS: [&str; 3] = ["text/event-stream", "application/json", ""];
 
+fn some_options(dice: &mut Dice) -> SendOptions {
+    let wishes = [None, None, Some(WhenBusy::Queue), Some(WhenBusy::Steer)];
+    let when_busy = wishes[dice.roll(4) as usize];
+    SendOptions { silent: dice.roll(2) == 0, when_idle: dice.roll(2) == 0, when_busy }
+}
+
 #[test]
 fn anything_in_any_order() {
     for seed in 1..600 {
@@ -110,9 +117,9 @@ fn anything_in_any_order() {
                 }
                 1 => Input::Token(Ok(Token::new("t"))),
                 2 | 3 => {
-                    let options = SendOptions { silent: dice.roll(2) == 0, when_idle: dice.roll(2) == 0 };
-                    Input::Send { id: SendId(step), text: "hi", options }
+                    Input::Send { id: SendId(step), text: "hi", options: some_options(&mut dice) }
                 }
+                14 => Input::Queue { run_id: "", change: QueueChange::Resume },
                 4 => Input::Retry { id: SendId(step) },
                 18 => Input::WidgetAction { id: SendId(step), widget: "w", action: "go", payload: "[1]" },
                 5 => Input::Stop,
@@ -128,7 +135,7 @@ fn anything_in_any_order() {
                     asked += 1;
                     Input::Ask { id: AskId(asked), ask: some_ask(&mut dice) }
                 }
-                17 => Input::Bytes { fetch, bytes: br#"{"messages":[],"conversations":[],"before":"m"}"# },
+                17 => Input::Bytes { fetch, bytes: br#"{"messages":[],"conversations":[],"before":"m","queue":[{"runId":"q","messageId":"n","text":"later","state":"queued"}]}"# },
                 11 if dice.roll(2) == 0 => Input::End { fetch, result: Ok(()) },
                 12 if dice.roll(2) == 0 => {
                     Input::End { fetch, result: Err(FetchFailure { message: String::new() }) }

@@ -16,7 +16,7 @@ fn takes_the_place_of_the_first_try() {
         let mut bench = Bench::ready();
         bench.send(0, "before");
         bench.stream(HELLO);
-        bench.try_send(1, "hi", SendOptions { silent, when_idle: false }).unwrap();
+        bench.try_send(1, "hi", SendOptions { silent, when_idle: false, ..SendOptions::default() }).unwrap();
         let first = body(&bench.last(FetchPurpose::Run));
         bench.stream(&[STARTED, SAY, HEL, r#"{"type":"RUN_ERROR","message":"m"}"#]);
         let partial = bench.session.messages().last().unwrap().id.clone();

@@ -6,7 +6,7 @@ use crate::event::Author;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-const WHEN_IDLE: SendOptions = SendOptions { silent: false, when_idle: true };
+const WHEN_IDLE: SendOptions = SendOptions { silent: false, when_idle: true, when_busy: None };
 
 #[test]
 fn a_message_and_its_answer() {
@@ -98,7 +98,9 @@ fn the_next_turn_keeps_the_conversation() {
 #[test]
 fn a_silent_message_shows_only_the_answer() {
     let mut bench = Bench::ready();
-    bench.try_send(1, "trigger", SendOptions { silent: true, when_idle: false }).unwrap();
+    bench
+        .try_send(1, "trigger", SendOptions { silent: true, when_idle: false, ..SendOptions::default() })
+        .unwrap();
     let sent = body(&bench.last(FetchPurpose::Run)).to_string();
     assert!(sent.contains("PSEUDO_HUMAN") && sent.contains("trigger"));
     bench.stream(HELLO);
@@ -301,7 +303,7 @@ fn busy_until_idle_is_told() {
     bench.head(200, "text/event-stream");
     hear_the_end(&mut bench);
     let send = |bench: &mut Bench, when_idle| {
-        let options = SendOptions { when_idle, silent: false };
+        let options = SendOptions { when_idle, silent: false, ..SendOptions::default() };
         bench.session.handle(Input::Send { id: SendId(2), text: "more", options }, T0)
     };
     for word in ["complete", "run_finished"] {
@@ -322,7 +324,7 @@ fn no_idle_when_a_listener_of_the_last_events_sends_more() {
     hear_the_end(&mut bench);
     poll_to(&mut bench, "complete");
     bench.out.clear();
-    let options = SendOptions { when_idle: true, silent: false };
+    let options = SendOptions { when_idle: true, silent: false, ..SendOptions::default() };
     bench.session.handle(Input::Send { id: SendId(2), text: "more", options }, T0).unwrap();
     bench.session.handle(Input::Stop, T0).unwrap();
     bench.input(Input::Tick);

@@ -225,7 +225,9 @@ fn another_start_ends_what_ran() {
     for event in &HELLO[..3] {
         bench.event(event);
     }
-    bench.try_send(2, "later", SendOptions { when_idle: true, silent: false }).unwrap();
+    bench
+        .try_send(2, "later", SendOptions { when_idle: true, silent: false, ..SendOptions::default() })
+        .unwrap();
     bench.out.clear();
     bench.start(Config { agent_uid: "sales".into(), ..config() });
     let story = ["settle 2 aborted", "run_error cancelled", "idle", "settle 1 aborted", "initializing"];

@@ -199,7 +199,9 @@ fn before_ready_it_drops_what_waits() {
 #[test]
 fn what_waits_for_idle_follows_a_stopped_turn() {
     let mut bench = streaming();
-    bench.try_send(2, "then", SendOptions { when_idle: true, silent: false }).unwrap();
+    bench
+        .try_send(2, "then", SendOptions { when_idle: true, silent: false, ..SendOptions::default() })
+        .unwrap();
     bench.input(Input::Stop);
     bench.event(SAID);
     bench.event(CANCELLED);

@@ -80,6 +80,7 @@ impl Server {
         let asked = self.conversation_of(id).open_interrupts();
         let asked = if answer.get("activeRun").is_none() { asked } else { Vec::new() };
         answer.insert("openInterrupts", asked.iter().map(encode_interrupt).collect::<Vec<_>>());
+        answer.insert("queue", self.queue_of(id));
         Some(answer)
     }
 

@@ -5,6 +5,7 @@ use mindset_core::agui::{Body, Event, Order, decode_event, encode_event};
 use mindset_core::error::{ErrorCode, ErrorInfo};
 use mindset_core::json::{Object, Value, parse};
 use mindset_core::object;
+use mindset_core::queue::told;
 use mindset_core::session::{FetchId, FetchRequest};
 use mindset_core::sse;
 use mindset_core::turn::{Conversation, Turn, recover};
@@ -16,6 +17,8 @@ use super::{Server, answer};
 /// A run and everything it said.
 pub(super) struct Run {
     pub(super) turn: Option<Turn>,
+    /// Whether it had a turn.
+    pub(super) began: bool,
     pub(super) thread: String,
     /// The turn it belongs to, once it has said so.
     pub(super) turn_id: String,
@@ -39,9 +42,10 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(turn: Turn, thread: String, body: String, stream: usize) -> Run {
+    pub(super) fn new(turn: Option<Turn>, thread: String, body: String, stream: usize) -> Run {
         Run {
-            turn: Some(turn),
+            began: turn.is_some(),
+            turn,
             thread,
             turn_id: String::new(),
             body,
@@ -81,6 +85,24 @@ impl Run {
         bytes
     }
 
+    /// What tells the beginning of one that might have waited.
+    pub(super) fn begins(&self, event: &Event) -> Option<Event> {
+        let begins = matches!(event.body, Body::RunStarted { .. }) && self.said.is_empty();
+        let now = event.timestamp.unwrap_or_default();
+        (begins && self.body.contains("\"whenBusy\":")).then(|| told::turn_started(None, Object::new(), now))
+    }
+
+    /// The event as readers of one that has waited hear it: its beginning was told.
+    pub(super) fn told(&mut self, id: &str, event: Event) -> Event {
+        if !matches!(event.body, Body::RunStarted { .. }) || self.said.is_empty() {
+            return event;
+        }
+        let mindset = event.metadata.as_ref().and_then(|m| m.get("mindset")?.as_object()).cloned();
+        let turn = event.mindset("turnId").and_then(Value::as_str);
+        self.turn_id = turn.unwrap_or(id).to_owned();
+        told::turn_started(None, mindset.unwrap_or_default(), event.timestamp.unwrap_or_default())
+    }
+
     /// Whether the same was posted, as far as that counts.
     fn is_same(&self, body: &str) -> bool {
         let essence = |body: &str| parse(body).ok()?.get("messages").map(Value::text);
@@ -89,10 +111,34 @@ impl Run {
 }
 
 impl Server {
+    /// Takes what a turn says; of one that has waited the beginning is told in another way.
+    pub(super) fn tell_event(&mut self, id: &str, event: Event) -> Vec<Effect> {
+        let Some(run) = self.runs.get_mut(id) else { return Vec::new() };
+        let begins = run.begins(&event);
+        let event = run.told(id, event);
+        let mut out = self.record(id, &event);
+        if let Some(begins) = begins {
+            out.extend(self.record(id, &begins));
+        }
+        out
+    }
+
+    /// Takes an event of a run into its log, and to its readers.
+    pub(super) fn record(&mut self, id: &str, event: &Event) -> Vec<Effect> {
+        let mut out = Vec::new();
+        let Some(run) = self.runs.get_mut(id) else { return out };
+        let bytes = run.record(id, event);
+        self.streams[run.stream].extend_from_slice(&bytes);
+        for reader in &mut run.readers {
+            reader.write(&bytes, &mut out);
+        }
+        out
+    }
+
     /// Whether `body` posts a run that is known: an error if it is another one.
     pub(super) fn posted_before(&self, id: &str, body: &str) -> Result<bool, ErrorInfo> {
         match self.runs.get(id) {
-            Some(run) if !run.is_same(body) => {
+            Some(run) if !run.is_same(body) && !self.is_parked(id, body) => {
                 Err(ErrorInfo::new(ErrorCode::Conflict, "Another run was posted with this id."))
             }
             run => Ok(run.is_some()),
@@ -110,10 +156,12 @@ impl Server {
     /// under way, and of all logs, nothing is known.
     pub fn forget_runs(&mut self) {
         self.runs.clear();
+        self.line = Default::default();
     }
 
     /// The process died and is there again: what ran is ended by what is stored and logged.
     pub fn crash(&mut self, now: u64) {
+        self.park();
         for (id, run) in &mut self.runs {
             if run.turn.take().is_none() {
                 continue;
@@ -201,7 +249,7 @@ impl Server {
 
     /// `activeRun` and `lastRun` of a conversation.
     pub(super) fn add_runs(&self, thread: &str, answer: &mut Object) {
-        let runs = self.runs.iter().filter(|(_, run)| run.thread == thread);
+        let runs = self.runs.iter().filter(|(_, run)| run.thread == thread && run.began);
         let Some((id, run)) = runs.max_by_key(|(_, run)| run.stream) else { return };
         let mut named = object! { "runId": id, "turnId": &run.turn_id };
         match &run.end {
