@@ -382,10 +382,6 @@ impl Driver {
             Output::FindOwner(client_id) => owner::find(&client_id, self.tell()),
             Output::StoreConversation(id) => {
                 self.place.borrow().keep_conversation(id.as_deref());
-                if let Some(id) = &id {
-                    // Its other pages are heard from its first message on.
-                    self.surroundings.follow(&self.place.borrow().channel(id));
-                }
                 if id.is_none() && self.ready.get() {
                     later::prepare(self.tell(), "anew");
                 }
@@ -432,6 +428,10 @@ impl Driver {
                 }
                 let conversation = detail.str("conversationId").unwrap_or_default();
                 self.surroundings.follow(&place.channel(conversation));
+            }
+            // Its other pages are heard from its first turn on.
+            DomEvent::Runtime(RuntimeEvent::RunStarted { conversation_id, .. }) => {
+                self.surroundings.follow(&self.place.borrow().channel(conversation_id));
             }
             DomEvent::Error(error)
                 if matches!(error.code, ErrorCode::InvalidAuth | ErrorCode::AuthExpired) =>

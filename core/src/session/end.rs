@@ -156,6 +156,8 @@ impl Session {
         let again = self.undecided(&mut turn, &ending);
         if let Some(notice) = ending.notice(turn.may_retry()) {
             self.out.notice(Some(notice));
+        } else if turn.outvoted {
+            self.tell_decided();
         }
         match ending {
             Ending::Finished { bound } => {

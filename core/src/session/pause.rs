@@ -305,7 +305,7 @@ impl Session {
             self.out.settle(send, result);
         }
         turn.found = true;
-        turn.overtaken = true;
+        (turn.overtaken, turn.outvoted) = (true, true);
         turn.link.stream = None;
         self.read_stored(turn, now);
     }
@@ -344,7 +344,7 @@ impl Session {
         }
         self.end_calls(&mut turn, *step, true, now);
         turn.found = true;
-        turn.overtaken = true;
+        (turn.overtaken, turn.outvoted) = (true, true);
         turn.link.stream = None;
         self.go_by_store(turn, body, now);
     }

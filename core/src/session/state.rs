@@ -164,6 +164,8 @@ pub(super) struct Turn {
     /// Somebody else has decided what people were asked here: how it goes on is read from the run
     /// that followed.
     pub(super) overtaken: bool,
+    /// The same, for the notice at its end.
+    pub(super) outvoted: bool,
     /// Approvals that somebody else has decided: question and call. Their word shows in what
     /// becomes of the call.
     pub(super) guessed: Vec<(String, String)>,
@@ -211,6 +213,7 @@ impl Turn {
             link: Link::default(),
             decided: None,
             overtaken: false,
+            outvoted: false,
             guessed: Vec::new(),
         }
     }

@@ -56,32 +56,12 @@ impl Session {
 
     /// The turn goes on, or ends, as the stored conversation says.
     pub(super) fn go_by_store(&mut self, mut turn: Box<Turn>, body: &Value, now: Millis) {
-        let of_turn = |run: &&Value, turn: &Turn| {
-            run.str("runId") == Some(&turn.run_id) || run.str("turnId") == Some(&turn.id)
-        };
-        if let Some(active) = active_run(body) {
-            let id = active.str("runId").unwrap_or("");
-            if id == turn.run_id {
-                return self.lost(turn, None, fault::cut_off(), now);
-            }
-            if of_turn(&active, &turn) {
-                let id = id.to_owned();
-                self.found_again(&mut turn, now);
-                let overtaken = std::mem::take(&mut turn.overtaken);
-                self.follow(turn, id, now);
-                if overtaken {
-                    self.tell_decided();
-                }
-                return;
-            }
+        if active_run(body).is_some_and(|run| run.str("runId") == Some(&turn.run_id)) {
+            return self.lost(turn, None, fault::cut_off(), now);
         }
         self.found_again(&mut turn, now);
-        let overtaken = std::mem::take(&mut turn.overtaken);
-        let last = body.get("lastRun").filter(|run| overtaken && of_turn(run, &turn));
-        let next = last.and_then(|run| run.str("runId")).filter(|id| *id != turn.run_id);
-        if let Some(next) = next.map(str::to_owned) {
-            self.follow(turn, next, now);
-            return self.tell_decided();
+        if let Some(next) = next_elsewhere(&mut turn, body) {
+            return self.follow(turn, next, now);
         }
         self.tell_started(&mut turn, None);
         self.take_stored(&mut turn, body);
@@ -100,7 +80,7 @@ impl Session {
         for call in open {
             stream.note_open(call);
         }
-        let end = body.get("lastRun").filter(|run| of_turn(run, &turn)).and_then(|run| run.get("end"));
+        let end = body.get("lastRun").filter(|run| is_of(run, &turn)).and_then(|run| run.get("end"));
         let end = end.and_then(|end| Reading::new(end.clone()).ok());
         let end = match end {
             Some((end, _)) => self.apply(&mut turn, &mut stream, end, now),
@@ -128,7 +108,7 @@ impl Session {
     }
 
     /// Says why a card has closed by itself.
-    fn tell_decided(&mut self) {
+    pub(super) fn tell_decided(&mut self) {
         let text = "Somebody else has decided this already.";
         self.out.notice(Some(Notice::remark("decided", text)));
     }
@@ -136,6 +116,9 @@ impl Session {
     /// Another page has gone on with the turn: its next run is followed.
     fn follow(&mut self, mut turn: Box<Turn>, run_id: String, now: Millis) {
         self.out.notice(None);
+        if turn.outvoted {
+            self.tell_decided();
+        }
         turn.run_id = run_id;
         turn.found = true;
         turn.run_from = 0;
@@ -239,6 +222,19 @@ impl Session {
         }
         self.draw_anew();
     }
+}
+
+fn is_of(run: &Value, turn: &Turn) -> bool {
+    run.str("runId") == Some(&turn.run_id) || run.str("turnId") == Some(&turn.id)
+}
+
+/// The run with which another page has gone on with the turn; where somebody else has decided what
+/// people were asked here, one that is over tells what came of it.
+fn next_elsewhere(turn: &mut Turn, body: &Value) -> Option<String> {
+    let overtaken = std::mem::take(&mut turn.overtaken);
+    let run = active_run(body).or_else(|| body.get("lastRun").filter(|_| overtaken));
+    let id = run.filter(|run| is_of(run, turn))?.str("runId")?;
+    (id != turn.run_id).then(|| id.to_owned())
 }
 
 /// The run that is under way; one that waits has ended.
