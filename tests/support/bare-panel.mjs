@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url));
-const MODULES = ['convert.js', 'effects/browser.js', ...readdirSync(`${SOURCE}dom`).filter((name) => name.endsWith('.js')).map((name) => `dom/${name}`)];
+const MODULES = ['convert.js', 'page.js', 'effects/browser.js', ...readdirSync(`${SOURCE}dom`).filter((name) => name.endsWith('.js')).map((name) => `dom/${name}`)];
 
 /**
  * Opens a page with an idle panel: `window.panel`, what it asked for in `window.told` as
