@@ -104,7 +104,10 @@ export const STATES = {
   queue: {
     async reach(host, runtime) {
       await STATES.streaming.reach(host, runtime);
-      for (const text of ['And to Norway?', 'How long does it take? '.repeat(20)]) await host.panel.say(text);
+      for (const text of ['And to Norway?', 'How long does it take? '.repeat(20)]) {
+        await host.panel.input.fill(text);
+        await host.panel.input.press('Enter');
+      }
       await until(async () => (await host.panel.host.locator('[part~="queue__item"][data-state=queued]').count()) === 2, 'the queue');
     },
   },

@@ -52,10 +52,11 @@ impl Session {
                 if turn.decided.take().is_some() {
                     self.settle_replies(None);
                 }
-                if turn.announced || !self.may_wait(turn) {
-                    self.tell_started(turn, Some(&event));
-                } else {
+                // A run that waits names no model before its turn begins.
+                if self.may_wait(turn) && event.mindset("model").is_none() {
                     note_agent(turn, &event);
+                } else {
+                    self.turn_begins(turn, &event, now);
                 }
             }
             "TEXT_MESSAGE_CONTENT" if !subagent && !delta.is_empty() && !stream.is_muted(id) => {
