@@ -59,7 +59,8 @@ fn install(shell: &Shell, folder: &Path, package: &str, file: &str) -> Result<()
     if folder.join(file).is_file() {
         return Ok(());
     }
-    let args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"];
+    // Saved, so that the next peer does not take this one away.
+    let args = ["install", "--save", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"];
     let mut install = with(shell.command("npm"), &args);
     install.arg(folder).arg(package);
     shell.run(install).context("the peer could not be installed: check the network")
