@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 
 import { buildResumeArray, HttpAgent } from '@ag-ui/client';
 
+import { configOf } from '../support/config.mjs';
 import { asking, everything } from '../support/mcp.mjs';
 import { Runtime } from '../support/runtime.mjs';
 import { callingModel } from '../support/turns.mjs';
@@ -19,35 +20,14 @@ let runtime;
 before(async () => {
   [models, reference, form] = await Promise.all([callingModel(), everything(), asking()]);
   runtime = await Runtime.start({
-    config: `
-[models.calling]
-provider = "openai"
-model = "test"
-base_url = "${models.url}/v1"
-
-[[apps]]
-uid = "demo"
-api_keys = ["backend-key"]
-origins = ["loopback"]
-allow_no_origin = true
-[[apps.mcp_servers]]
-uid = "everything"
-url = "${reference.url}"
-allow_private = true
-read_only = ["get-*", "trigger-elicitation-request"]
-[[apps.mcp_servers]]
-uid = "rooms"
-url = "${form.url}"
-allow_private = true
-read_only = ["*"]
-[[apps.agents]]
-uid = "demo"
-model = "calling"
-anonymous = true
-mcp_servers = ["everything", "rooms"]
-approve_writes = true
-ask_user = true
-`,
+    config: configOf({
+      model: `${models.url}/v1`, app: { uid: 'demo', api_keys: ['backend-key'] },
+      servers: [
+        { uid: 'everything', url: reference.url, read_only: ['get-*', 'trigger-elicitation-request'] },
+        { uid: 'rooms', url: form.url, read_only: ['*'] },
+      ],
+      agents: [{ uid: 'demo', approve_writes: true, ask_user: true }],
+    }),
   });
 });
 after(async () => {

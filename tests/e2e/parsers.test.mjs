@@ -13,6 +13,7 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { BadLine } from '../chaos/proxy.mjs';
 import { Random } from '../chaos/random.mjs';
 import { launch } from '../support/browser.mjs';
+import { configOf } from '../support/config.mjs';
 import { pythonProgram, ROOT } from '../support/paths.mjs';
 import { Program } from '../support/process.mjs';
 import { Runtime } from '../support/runtime.mjs';
@@ -34,26 +35,7 @@ let crumbs;
 before(async () => {
   model = await sayingModel(PIECES);
   runtime = await Runtime.start({
-    config: `
-[server]
-heartbeat = "30ms"
-
-[models.saying]
-provider = "openai"
-model = "saying"
-base_url = "${model.url}"
-
-[[apps]]
-uid = "demo"
-origins = ["loopback"]
-allow_no_origin = true
-
-[[apps.agents]]
-uid = "demo"
-name = "Demo"
-model = "saying"
-anonymous = true
-`,
+    config: configOf({ model: model.url, app: { uid: 'demo' }, agents: [{ uid: 'demo', name: 'Demo' }], more: '[server]\nheartbeat = "30ms"' }),
   });
   token = await runtime.token();
   crumbs = await BadLine.to(runtime.port, new Random('parsers'), 1, ['split']);

@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 
 import { launch } from '../support/browser.mjs';
+import { configOf } from '../support/config.mjs';
 import { Host } from '../support/host.mjs';
 import { Runtime } from '../support/runtime.mjs';
 import { site } from '../support/site.mjs';
@@ -41,21 +42,7 @@ async function repeating() {
 before(async () => {
   [browser, model] = await Promise.all([launch(), repeating()]);
   runtime = await Runtime.start({
-    config: `
-[models.repeats]
-provider = "openai"
-model = "test"
-base_url = "http://127.0.0.1:${model.address().port}/v1"
-
-[[apps]]
-uid = "demo"
-origins = ["loopback"]
-allow_no_origin = true
-[[apps.agents]]
-uid = "demo"
-model = "repeats"
-anonymous = true
-`,
+    config: configOf({ model: `http://127.0.0.1:${model.address().port}/v1`, app: { uid: 'demo' }, agents: [{ uid: 'demo' }] }),
   });
   pages = await site({
     '/': `<!doctype html><title>Page</title><script src="${runtime.origin}/mindset-agent.js"></script>

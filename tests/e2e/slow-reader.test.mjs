@@ -6,6 +6,7 @@ import { get } from 'node:http';
 import { after, before, test } from 'node:test';
 
 import { run } from '../support/belongings.mjs';
+import { configOf } from '../support/config.mjs';
 import { Runtime } from '../support/runtime.mjs';
 import { sayingModel } from '../support/saying-model.mjs';
 import { until, within } from '../support/wait.mjs';
@@ -22,26 +23,10 @@ let operations;
 before(async () => {
   models = await sayingModel(PIECES);
   runtime = await Runtime.start({
-    config: `
-[server]
-reader_timeout = "2s"
-operations = "127.0.0.1:0"
-
-[models.long]
-provider = "openai"
-model = "test"
-base_url = "${models.url}"
-
-[[apps]]
-uid = "demo"
-origins = ["loopback"]
-allow_no_origin = true
-
-[[apps.agents]]
-uid = "demo"
-model = "long"
-anonymous = true
-`,
+    config: configOf({
+      model: models.url, app: { uid: 'demo' }, agents: [{ uid: 'demo' }],
+      more: '[server]\nreader_timeout = "2s"\noperations = "127.0.0.1:0"',
+    }),
   });
   operations = await until(() => /operations on (http:\/\/[\d.:]+)/.exec(runtime.output)?.[1], 'the second listener');
 });

@@ -5,28 +5,14 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 
 import { launch } from '../support/browser.mjs';
+import { configOf } from '../support/config.mjs';
 import { Host } from '../support/host.mjs';
 import { Runtime } from '../support/runtime.mjs';
 import { site } from '../support/site.mjs';
 import { until } from '../support/wait.mjs';
 import { Wire } from '../support/wire.mjs';
 
-const SLOW = `
-[models.slow]
-provider = "demo"
-delay = "60ms"
-
-[[apps]]
-uid = "demo"
-origins = ["loopback"]
-allow_no_origin = true
-
-[[apps.agents]]
-uid = "demo"
-name = "Demo"
-model = "slow"
-anonymous = true
-`;
+const SLOW = configOf({ model: { provider: 'demo', delay: '60ms' }, app: { uid: 'demo' }, agents: [{ uid: 'demo', name: 'Demo' }] });
 
 let browser;
 let runtime;
