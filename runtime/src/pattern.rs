@@ -161,8 +161,8 @@ mod tests {
 
     #[test]
     fn no_pattern_takes_long() {
-        let begin = Instant::now();
         let long = format!("{}!", "a".repeat(100_000));
+        let begin = Instant::now();
         for source in [
             "^(a+)+$",
             "^(a|a)*$",
@@ -187,7 +187,8 @@ mod tests {
                 matches(source, text);
             }
         }
-        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+        // Takes less than a second; by trying, more than a lifetime. No stall of the machine is as long.
+        assert!(begin.elapsed() < Duration::from_secs(600), "{:?}", begin.elapsed());
     }
 
     #[test]

@@ -67,18 +67,20 @@ fn says_name(name: &str, size: &str) -> ToolReply {
 
 #[tokio::test]
 async fn every_answer_reaches_the_call_that_waits() {
-    for (reply, heard) in [
-        (says_name("Ann", "3"), r#"{"action":"accept","content":{"name":"Ann","size":3}}"#),
-        (ToolReply::Decline, r#"{"action":"decline"}"#),
-        (ToolReply::Cancel, r#"{"action":"cancel"}"#),
+    for (reply, heard, limit) in [
+        // No time-out of the tool counts while a person thinks.
+        (says_name("Ann", "3"), r#"{"action":"accept","content":{"name":"Ann","size":3}}"#, "timeout='4s'"),
+        (ToolReply::Decline, r#"{"action":"decline"}"#, ""),
+        (ToolReply::Cancel, r#"{"action":"cancel"}"#, ""),
     ] {
         let peer = asking(NAME).await;
-        // No time-out of the tool counts while a person thinks.
-        let servers = servers(&peer.url(), "timeout='150ms'");
+        let servers = servers(&peer.url(), limit);
         let asked = asks(servers.call(&caller("one"), &request("echo", "{}"), NEW).await);
         assert!(asked.live);
         assert_eq!(asked.questions.title.as_deref(), Some("Who?"));
-        tokio::time::sleep(Duration::from_millis(400)).await;
+        if !limit.is_empty() {
+            tokio::time::sleep(Duration::from_millis(4500)).await;
+        }
         assert_eq!(answer(&servers, asked, reply).await, done(heard));
         assert_eq!(peer.count("tools/call"), 1);
         let initialize = peer.until(|s| s.is("initialize")).await;
@@ -143,7 +145,7 @@ async fn a_call_that_is_given_up_is_told_to_stop() {
     assert_eq!(stop.body.get("params").and_then(|p| p.get("requestId")), call.body.get("id"));
     peer.until(|s| s.body.get("result").and_then(|r| r.str("action")) == Some("cancel")).await;
     // Nor does it wait for ever once it was answered.
-    let servers = self::servers(&peer.url(), "timeout='100ms'");
+    let servers = self::servers(&peer.url(), "timeout='4s'");
     let asked = asks(servers.call(&caller("one"), &request("echo", "{}"), NEW).await);
     let outcome = answer(&servers, asked, ToolReply::Decline).await;
     assert!(matches!(&outcome, ToolOutcome::Unknown(text) if text.contains("in time")), "{outcome:?}");

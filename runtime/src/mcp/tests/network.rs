@@ -1,7 +1,5 @@
 //! Where requests go and how much comes back.
 
-use std::time::{Duration, Instant};
-
 use super::peer::{Peer, Reply};
 use super::*;
 
@@ -102,10 +100,10 @@ async fn a_server_that_is_not_there_is_asked_once_for_all_who_wait() {
 
     let silent = Peer::start(|_: &Seen| Reply::silence()).await;
     let servers = super::servers(&silent.url(), "connect_timeout='1s'");
-    let started = Instant::now();
     let (one, two) = (caller("one"), request("echo", "{}"));
     let all = join_all((0..5).map(|_| servers.call(&one, &two, NEW))).await;
-    assert!(started.elapsed() < Duration::from_millis(3500), "{:?}", started.elapsed());
+    // Once; again only if a stall lets the pause after a failure pass.
+    assert!(silent.count("initialize") <= 2, "{:?}", silent.lines());
     let outcome = ToolOutcome::Failed("The call was not carried out: the server does not answer.".into());
     assert!(all.iter().all(|o| *o == outcome), "{all:?}");
 }
@@ -127,7 +125,7 @@ async fn servers_that_do_not_speak_the_protocol() {
     ] {
         let shown = format!("{reply:?}");
         let peer = Peer::start(move |_: &Seen| reply.clone()).await;
-        let servers = servers(&peer.url(), "connect_timeout='5s'");
+        let servers = servers(&peer.url(), "");
         assert_eq!(fault(&servers).await, reason, "{shown}");
     }
 }
@@ -161,13 +159,15 @@ async fn a_server_that_does_not_know_the_new_revision_is_asked_for_the_old_one()
         ),
     ] {
         let shown = format!("{reply:?}");
+        // Half of it for the new revision, which silence takes, and half for the old one.
+        let limit = if shown.is_empty() { "connect_timeout='8s'" } else { "" };
         let answer = legacy(|_| None);
         let peer = Peer::start(move |seen: &Seen| match seen.is("server/discover") {
             true => reply.clone(),
             false => answer(seen),
         })
         .await;
-        let servers = servers(&peer.url(), "connect_timeout='3s'");
+        let servers = servers(&peer.url(), limit);
         assert_eq!(servers.call(&caller("one"), &request("echo", "{}"), NEW).await, done("ok"), "{shown}");
         servers.close().await;
     }

@@ -57,6 +57,16 @@ impl Seen {
         Reply::json(200, &format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, self.id()))
     }
 
+    /// A result to this request as the last event of a stream, once `all` of what was asked lets it.
+    pub(super) fn result_once(
+        &self,
+        result: &str,
+        all: impl Fn(&[Seen]) -> bool + Send + Sync + 'static,
+    ) -> Reply {
+        let last = format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}\n\n", self.id());
+        Reply::stream_until("", move |asked| all(asked).then(|| last.clone()))
+    }
+
     /// A stream that ends with a result to this request.
     pub(super) fn streamed(&self, before: &[&str], result: &str) -> Reply {
         let last = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.id());

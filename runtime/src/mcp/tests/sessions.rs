@@ -143,9 +143,14 @@ async fn a_server_that_loses_the_new_session_too_is_not_asked_for_a_third() {
 #[tokio::test]
 async fn a_call_that_still_runs_in_a_lost_session_is_let_be() {
     let restarted = Arc::new(AtomicBool::new(false));
-    let after = Arc::clone(&restarted);
+    let (after, through) = (Arc::clone(&restarted), Arc::new(AtomicBool::new(false)));
+    let quick = Arc::clone(&through);
     let peer = Peer::start(legacy(move |seen| match (seen.tool(), seen.session()) {
-        ("slow", _) => Some(seen.result(&says("slow")).after(Duration::from_millis(1500))),
+        // Not before the quick call is through.
+        ("slow", _) => Some(seen.result_once(&says("slow"), {
+            let through = Arc::clone(&through);
+            move |_| through.load(Ordering::Relaxed)
+        })),
         ("echo", "s1") if after.load(Ordering::Relaxed) => Some(Reply::with(404, &[], "")),
         _ => None,
     }))
@@ -160,6 +165,7 @@ async fn a_call_that_still_runs_in_a_lost_session_is_let_be() {
     restarted.store(true, Ordering::Relaxed);
     assert_eq!(servers.call(&caller, &request("echo", "{}"), NEW).await, done("ok"));
     assert!(!slow.is_finished(), "a quick call does not wait for a slow one");
+    quick.store(true, Ordering::Relaxed);
     assert_eq!(slow.await.unwrap(), done("slow"));
     assert_eq!(peer.seen().iter().filter(|s| s.tool() == "slow").count(), 1);
     servers.close().await;
@@ -213,8 +219,11 @@ async fn an_unused_connection_is_closed() {
 
 #[tokio::test]
 async fn connections_are_bounded_and_the_longest_unused_gives_way() {
-    let peer = Peer::start(legacy(|seen| {
-        (seen.tool() == "slow").then(|| seen.result(&says("slow")).after(Duration::from_secs(2)))
+    let over = Arc::new(AtomicBool::new(false));
+    let end = Arc::clone(&over);
+    let peer = Peer::start(legacy(move |seen| {
+        let end = Arc::clone(&end);
+        (seen.tool() == "slow").then(|| seen.result_once(&says("slow"), move |_| end.load(Ordering::Relaxed)))
     }))
     .await;
     let servers = Servers::with_at_most(&servers_config(&peer.url(), ""), 2);
@@ -234,6 +243,7 @@ async fn connections_are_bounded_and_the_longest_unused_gives_way() {
     peer.until(|s| s.tool() == "slow" && s.header("x-user-id") == "user-dan").await;
     let full = "The call was not carried out: there are too many connections to MCP servers.";
     assert_eq!(call("eve", "echo").await, ToolOutcome::Failed(full.into()));
+    over.store(true, Ordering::Relaxed);
     assert_eq!((slow.await.unwrap(), other.await.unwrap()), (done("slow"), done("slow")));
     servers.close().await;
 }
