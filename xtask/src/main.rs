@@ -11,6 +11,7 @@ mod build;
 mod bundle;
 mod counts;
 mod demo;
+mod failures;
 mod names;
 mod pictures;
 mod settings;

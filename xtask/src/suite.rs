@@ -1,6 +1,6 @@
 //! Runs stages one after the other: all of them, even when one fails. One line each;
 //! what a stage's programs said is shown only when it fails, and kept in
-//! `target/xtask-logs/`.
+//! `target/xtask-logs/`. What failed is said again in short at the end.
 
 use std::fs;
 use std::io::Write;
@@ -11,11 +11,12 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::counts::Counts;
+use crate::failures::Failures;
 use crate::settings::Settings;
 use crate::shell::Shell;
 
 /// The longest log shown on the terminal, in lines; the end is what matters.
-const SHOWN_LINES: usize = 300;
+const SHOWN_LINES: usize = 60;
 
 /// What a stage is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,15 +48,18 @@ pub(crate) fn run(
     }
     let logs = shell.path("target/xtask-logs");
     let started = Instant::now();
-    let mut sum = Counts::default();
+    let (mut sum, mut failures) = (Counts::default(), Failures::default());
     for (number, stage) in stages.iter().enumerate() {
         if only.is_some_and(|text| !stage.name.contains(text)) {
             continue;
         }
         let log = logs.join(format!("{:02}-{}.log", number + 1, stage.name.replace([' ', ','], "-")));
-        sum.add(one(shell, settings, stage, &log)?);
+        let (counts, failed) = one(shell, settings, stage, &log)?;
+        sum.add(counts);
+        failures.add(failed);
     }
     println!("{:<34}      {:>7}", "all stages", seconds(started));
+    failures.lines().iter().for_each(|line| println!("{line}"));
     Ok(close(sum))
 }
 
@@ -65,7 +69,7 @@ pub(crate) fn close(sum: Counts) -> ExitCode {
     if sum.failed == 0 && sum.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn one(shell: &Shell, settings: &Settings, stage: &Stage, log: &Path) -> Result<Counts> {
+fn one(shell: &Shell, settings: &Settings, stage: &Stage, log: &Path) -> Result<(Counts, Failures)> {
     print!("{:<34}", stage.name);
     std::io::stdout().flush()?;
     let started = Instant::now();
@@ -84,13 +88,14 @@ fn one(shell: &Shell, settings: &Settings, stage: &Stage, log: &Path) -> Result<
         more.push_str(text);
     }
     println!(" {word:<4} {:>7}{more}", seconds(started));
-    if counts.failed > 0 {
-        show(&said, log);
+    if counts.failed == 0 {
+        return Ok((counts, Failures::default()));
     }
-    if let Some(problem) = problem {
+    show(&said, log);
+    if let Some(problem) = &problem {
         println!("{problem}");
     }
-    Ok(counts)
+    Ok((counts, Failures::read(stage.name, &said, problem.as_deref())))
 }
 
 /// What a stage wants to be read even when all is well.
