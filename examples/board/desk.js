@@ -72,6 +72,7 @@ export class Desk {
     } catch (error) {
       turn.ended(error.code === 'cancelled' ? 'Taken back' : error.message);
     } finally {
+      turn.close();
       this.#calls.delete(requestId);
       this.#busy();
     }
@@ -145,6 +146,12 @@ class Turn {
   decide(card) {
     this.element.append(card);
     this.element.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Nothing of it is to decide any more: a turn that is stopped says so of none of its approvals. */
+  close() {
+    for (const card of this.#approvals.values()) card.remove();
+    this.#approvals.clear();
   }
 
   /** Says how it stands. */

@@ -2,7 +2,7 @@
 // what it may, and has people decide.
 
 import { credentials } from '../agent/credentials.js';
-import { Errors } from '../agent/errors.js';
+import { Errors, coded } from '../agent/errors.js';
 import { Jobs } from '../agent/jobs.js';
 import { observe } from '../agent/observe.js';
 import { Requests } from '../agent/requests.js';
@@ -59,10 +59,10 @@ export default class Api {
     if (!DECISIONS.includes(decision)) throw this.#errors.invalid("decision is 'allowOnce' or 'deny'.");
     this.#text(requestId, 'requestId');
     const call = this.#sessions.asking(requestId);
+    if (call && ![undefined, call.sessionId, call.requests.get(requestId)].includes(sessionId)) throw this.#errors.noRequest();
     if (call) return this.#decide(call.held.calls, decision, requestId);
-    if (this.#isOwn(sessionId)) return this.#decide(this.#place.calls, decision, requestId);
-    if (sessionId === undefined) throw this.#errors.noRequest();
-    return this.#sessions.decide(this.#text(sessionId, 'sessionId'), requestId, decision);
+    const beyond = () => this.#sessions.decide(this.#text(sessionId, 'sessionId'), requestId, decision);
+    return this.#ownOr(sessionId, () => this.#decide(this.#place.calls, decision, requestId), beyond);
   }
 
   /** Answers a questionnaire, or dismisses it; resolves with the result of the turn that goes on. */
@@ -76,10 +76,11 @@ export default class Api {
     }
     const word = dismissed ? '' : JSON.stringify(answers);
     return this.#jobs.run({ requestId: name ?? id, signal }, (job) => {
-      if (this.#isOwn(sessionId)) return this.#answerOwn(job, word, id);
-      if (sessionId === undefined) throw this.#errors.noRequest();
-      const asked = { sessionId: this.#text(sessionId, 'sessionId'), questionId: id, word, model };
-      return this.#sessions.answer(job, asked, { onEvent, answers: Boolean(onEvent) || this.#shows(sessionId) });
+      const beyond = () => {
+        const asked = { sessionId: this.#text(sessionId, 'sessionId'), questionId: id, word, model };
+        return this.#sessions.answer(job, asked, { onEvent, answers: Boolean(onEvent) || this.#shows(sessionId) });
+      };
+      return this.#ownOr(sessionId, () => this.#answerOwn(job, word, id), beyond);
     });
   }
 
@@ -96,7 +97,9 @@ export default class Api {
     const element = this.#element;
     if (!element) throw this.#errors.make('not-ready', 'There is no <mindset-agent> in the page that could show the session. Add one, or use element.agent.');
     const agentUid = await this.#sessions.agentOf(sessionId);
-    if (element.agentUid !== agentUid) throw this.#errors.make('conflict', `The session is with the agent "${agentUid}" and the element with "${element.agentUid}". Show it in an element of its agent.`);
+    // Without the attribute the page's session has named the agent, which only a client that asks for it hears.
+    const shown = element.agentUid?.trim().split('::')[0] || this.#tokens.agent;
+    if (shown && shown !== agentUid) throw this.#errors.make('conflict', `The session is with the agent "${agentUid}" and the element with "${shown}". Show it in an element of its agent.`);
     try {
       await element.switchConversation(sessionId);
     } catch (error) {
@@ -203,11 +206,20 @@ export default class Api {
     return sessionId !== undefined && Boolean(element) && !element.headless && this.#shown === sessionId;
   }
 
-  /** Whether it is the conversation of the element or client itself. */
-  #isOwn(sessionId) {
+  /** Does `own` in the conversation of the element or client itself, `beyond` in other sessions. */
+  async #ownOr(sessionId, own, beyond) {
     const { calls } = this.#place;
-    const own = calls?.conversationId;
-    return Boolean(calls) && (sessionId === undefined || own === undefined || sessionId === own);
+    const shown = calls?.conversationId;
+    if (calls && (sessionId === undefined || sessionId === shown)) return own();
+    if (sessionId === undefined) throw this.#errors.noRequest();
+    if (!calls || shown !== undefined) return beyond();
+    // A new conversation does not say its id yet: whatever is not open in it is another's.
+    try {
+      return await own();
+    } catch (error) {
+      if (![coded('request_not_found'), coded('busy')].includes(error.code)) throw error;
+      return beyond();
+    }
   }
 
   async #decide(calls, word, id) {

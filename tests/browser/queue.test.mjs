@@ -181,6 +181,16 @@ test('what an application may do is switched in the drawer, at once', async () =
   assert.equal(await run.isChecked(), false);
 });
 
+test('a switch keeps its shape under a finger', async () => {
+  s.runtime.permissions.declared = { run: true, read: true };
+  const context = { hasTouch: true, isMobile: true, viewport: { width: 360, height: 640 } };
+  const { panel } = await s.ready({ context, head: '<meta name="viewport" content="width=device-width">' });
+  await panel.host.getByRole('button', { name: 'Conversations' }).click();
+  await panel.host.getByRole('button', { name: 'Settings' }).click();
+  const shape = await panel.host.getByRole('switch').first().evaluate((input) => [input.offsetWidth, input.offsetHeight]);
+  assert.deepEqual(shape, [40, 24]);
+});
+
 test('an application that declares nothing has no settings', async () => {
   const host = await s.ready();
   await host.panel.host.getByRole('button', { name: 'Conversations' }).click();

@@ -106,6 +106,15 @@ test('a tool asks the person, and the answer goes on', async () => {
   await until(async () => (await host.page.getByText('This week').count()) === 2, 'the cards of the week');
 });
 
+test('a turn that is stopped has nothing to decide', async () => {
+  await ask('Move C-7 to Done', 'Ask');
+  await stands(5, 'Waits for your word');
+  await button('Stop').click();
+  await stands(5, 'Stopped');
+  await until(async () => (await turn(5).locator('.decision').count()) === 0, 'the card to go');
+  assert.equal(await inColumn('Doing', 'C-7').count(), 1);
+});
+
 test('text goes from a card to the chat, where the person sends it, and the board observes the answer', async () => {
   await inColumn('To do', 'C-2').getByRole('button', { name: 'Discuss' }).click();
   const panel = new Panel(host.page);
