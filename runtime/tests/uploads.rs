@@ -20,7 +20,7 @@ fn config(uploads: &str) -> String {
     format!(
         r#"
 [server]
-request_timeout = "2s"
+request_timeout = "60s"
 [uploads]
 max_file = 100000
 per_user = 300000
@@ -102,7 +102,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// Waits until the folder holds this many files.
 async fn settles(server: &Server, count: usize) {
-    for _ in 0..100 {
+    for _ in 0..300 {
         if stored(server).len() == count {
             return;
         }
@@ -207,7 +207,7 @@ async fn who_may_not_send_hears_so_after_sending() {
 
 #[tokio::test]
 async fn what_breaks_off_leaves_nothing() {
-    let server = Server::with(&config(""), &[]).await;
+    let server = Server::with(&config("").replace("60s", "4s"), &[]).await;
     let (token, _) = server.anonymous().await;
     let body = form("a.png", "image/png", &picture(90_000));
     for (sent, waits) in [(60, false), (3_000, false), (80_000, false), (80_000, true)] {
@@ -440,14 +440,14 @@ async fn a_file_belongs_to_one_user_and_one_conversation() {
 async fn what_is_old_is_deleted() {
     let folder = Folder::new();
     let path = folder.path("test.db");
-    let server = Server::at(&path, &config("unused_keep = \"400ms\"\nlink_lifetime = \"1s\""), &[]).await;
+    let server = Server::at(&path, &config("unused_keep = \"5s\"\nlink_lifetime = \"1s\""), &[]).await;
     let (token, key) = server.anonymous().await;
     let sent = png(&server, &token).await;
     let _unused = png(&server, &token).await;
     let run = post(&server, &token, "demo", &with_uploads("r1", "t1", "hi", &[&sent])).await;
     assert_eq!(run.status, 200, "{}", run.text);
     let files = folder.path("test.db-files");
-    for _ in 0..60 {
+    for _ in 0..300 {
         if names(&files).len() == 1 {
             break;
         }
@@ -462,7 +462,7 @@ async fn what_is_old_is_deleted() {
     }
     let server = Server::at(&path, &config("keep = \"1ms\""), &[]).await;
     assert!(!half.exists());
-    for _ in 0..60 {
+    for _ in 0..300 {
         if names(&files).len() == 1 {
             break;
         }

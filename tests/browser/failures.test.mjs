@@ -120,11 +120,11 @@ test('a stream that falls silent', async () => {
 });
 
 test('a comment now and then keeps a slow stream alive', async () => {
-  const host = await s.ready({ init: { timing: { ...TIMING, heartbeat: 600 } } });
+  const host = await s.ready({ init: { timing: { ...TIMING, heartbeat: 4_000 } } });
   s.runtime.onRun = async (run) => {
     run.start();
-    for (let i = 0; i < 8; i += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 150));
+    for (let i = 0; i < 10; i += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
       run.raw(':\n\n');
     }
     run.say('Slow but sure.').finish();

@@ -75,22 +75,22 @@ test('a connection that breaks is taken up where it broke', async () => {
 });
 
 test('a connection that stands and carries nothing is given up after the heartbeat', async () => {
-  const { host, run } = await answering();
+  const { host, run } = await answering({ heartbeat: 2_000 });
   run.stalled = true;
   run.say('and the rest.').finish();
   await isWhole(host);
 });
 
 test('a page that becomes visible does not wait for the heartbeat', async () => {
-  const heartbeat = 6_000;
+  const heartbeat = 12_000;
   const { host, run } = await answering({ heartbeat });
+  const stalled = Date.now();
   run.stalled = true;
   run.say('and the rest.').finish();
   await new Promise((resolve) => setTimeout(resolve, heartbeat / 3 + 200));
-  const woken = Date.now();
   await host.run(() => document.dispatchEvent(new Event('visibilitychange')));
   await isWhole(host);
-  assert.ok(Date.now() - woken < heartbeat / 3, 'sooner than the heartbeat');
+  assert.ok(Date.now() - stalled < heartbeat, 'sooner than the heartbeat');
 });
 
 test('while the connection is tried again the panel says so, and nothing is an error', async () => {

@@ -379,7 +379,7 @@ test('a key is told to nobody, and a runtime that is not there was sent nothing'
 });
 
 test('a connection that is lost after the call was sent: nobody knows, and nothing is sent again', async () => {
-  const agent = service({ timing: { giveUp: 200, backoff: 20, backoffMax: 50, request: 500 } });
+  const agent = service({ timing: { giveUp: 200, backoff: 20, backoffMax: 50 } });
   const { onEvent, events } = ear();
   const running = failure(agent.run({ text: 'hold three' }, { onEvent }));
   await model.holding('three');

@@ -45,14 +45,14 @@ provider = "openai"
 model = "gpt-4o"
 base_url = "${control}/v1"
 api_key = "any"
-idle_timeout = "2s"
+idle_timeout = "5s"
 
 [models.hasty-anthropic]
 provider = "anthropic"
 model = "test-model"
 base_url = "${control}/anthropic"
 api_key = "any"
-idle_timeout = "2s"
+idle_timeout = "5s"
 
 [[apps]]
 uid = "shop"
@@ -128,7 +128,7 @@ test('a model that stalls ends as a time-out', async () => {
   const host = await Host.open(browser, `${pages.origin}/hasty`);
   try {
     await host.saw('agent-idle');
-    await scenario({ type: 'stream_fault', kind: 'stall', after_chunks: 2, stall_seconds: 8, times: 1 });
+    await scenario({ type: 'stream_fault', kind: 'stall', after_chunks: 2, stall_seconds: 12, times: 1 });
     const failed = await host.send('Tell me about the weather in the mountains, please.');
     assert.equal(failed.status, 'error');
     assert.equal((await host.saw('runtime-event:run_error')).detail.reason, 'timeout');
@@ -140,7 +140,7 @@ test('a model that stalls ends as a time-out', async () => {
 /** Faults that a person meets, and the pause that the server asks for before the next try. */
 const JUDGED = [
   [fault('truncate')], [fault('truncate', 0)], [fault('disconnect')], [fault('disconnect', 0)], [fault('malformed')],
-  [{ type: 'stream_fault', kind: 'stall', after_chunks: 2, stall_seconds: 8, times: 1 }],
+  [{ type: 'stream_fault', kind: 'stall', after_chunks: 2, stall_seconds: 12, times: 1 }],
   [{ type: 'fail', status: 429, retry_after: 1, times: 1 }, 1_100],
   [{ type: 'fail', status: 500, times: 1 }],
   [{ type: 'fail', status: 503, retry_after: 1, times: 1 }, 1_100],

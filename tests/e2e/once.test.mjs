@@ -86,7 +86,7 @@ test('two chats in one conversation: a message into the other one\'s turn is bus
     // It has followed the other one's turn.
     await until(() => !first.chat.isBusy, 'the first chat to be idle');
     const running = first.send('chat 2');
-    await new Promise((resolve) => { setTimeout(resolve, 60); });
+    await until(() => stage.model.to('chat 2').length === 1, 'the model to be asked');
     const { code, message } = await second.send('chat 3').then(({ result }) => result.error, (error) => error);
     assert.equal(code, 'busy');
     assert.match(message, /\S+ \S+ \S+.*\.$/);

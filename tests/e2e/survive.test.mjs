@@ -27,7 +27,7 @@ before(async () => {
   pages = await site({
     '/': `<!doctype html><title>Page</title><script src="${wire.origin}/mindset-agent.js"></script>
       <mindset-agent id="agent" app-uid="demo" agent-uid="demo"></mindset-agent>
-      <script>mindset.init({ appUid: 'demo', timing: { heartbeat: 1500, request: 1500, backoff: 50, backoffMax: 500 } })</script>`,
+      <script>mindset.init({ appUid: 'demo', timing: { heartbeat: 1500, request: 6000, backoff: 50, backoffMax: 500 } })</script>`,
   });
 });
 afterEach(async () => {

@@ -8,7 +8,7 @@ import { until, within } from './wait.mjs';
 const RECORDER = fileURLToPath(new URL('recorder.js', import.meta.url));
 
 /** Time constants that let a test see time-outs and pauses. */
-export const TIMING = { heartbeat: 2_000, request: 2_000, stop: 500, backoff: 50, backoffMax: 200, giveUp: 300 };
+export const TIMING = { heartbeat: 20_000, request: 20_000, stop: 500, backoff: 50, backoffMax: 200, giveUp: 300 };
 
 /** The usual element. */
 export const ELEMENT = '<mindset-agent id="agent" agent-uid="support"></mindset-agent>';
@@ -33,7 +33,7 @@ export class Host {
     const profile = await browser.newContext({ viewport: { width: 1000, height: 720 }, ...context });
     await profile.addInitScript({ path: RECORDER });
     const page = await profile.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     const host = new Host(profile, page);
     await before?.(page, host);
     await page.goto(url);

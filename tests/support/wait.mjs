@@ -1,7 +1,7 @@
 // Bounded waiting. Nothing in the tests sleeps for a fixed time and hopes.
 
 /** How long a condition may take before the test fails, in milliseconds. */
-export const PATIENCE = 10_000;
+export const PATIENCE = 30_000;
 
 /**
  * Waits until `check` gives something truthy and returns it. `what` names the

@@ -281,6 +281,18 @@ impl Request {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Answer { status, headers, body: json::parse(&text).unwrap_or_default(), text, bytes }
     }
+
+    /// Sends it again and again until the answer has this status.
+    pub(crate) async fn until(self, status: u16) -> Answer {
+        for _ in 0..600 {
+            let answer = Request(self.0.try_clone().unwrap()).send().await;
+            if answer.status == status {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("never answered with {status}");
+    }
 }
 
 /// A whole answer.
