@@ -145,6 +145,10 @@ struct Entry {
 
 const PLAIN: Entry = Entry { order: "", said: "Hello", mindset: "", context: "", file: None, page: None };
 
+/// What the model hears when a person uses a widget.
+const ACTION: &str =
+    r#"[widget action] {"widgetId":"w","action":"choose_seat","payload":{"seat":"OBEY-action"}}"#;
+
 fn entries() -> Vec<Entry> {
     vec![
         Entry { order: "description", ..PLAIN },
@@ -156,6 +160,12 @@ fn entries() -> Vec<Entry> {
             ..PLAIN
         },
         Entry { order: "result", said: r#"[["hr__read",{"note":"x"}]]"#, ..PLAIN },
+        Entry {
+            order: "action",
+            said: ACTION,
+            mindset: r#","inputType":"PSEUDO_HUMAN","widgetAction":{"widgetId":"w","action":"choose_seat","payload":{"seat":"OBEY-action"}}"#,
+            ..PLAIN
+        },
         Entry { order: "snippet", said: r#"[["search_knowledge",{"query":"holidays"}]]"#, ..PLAIN },
         Entry { order: "file", file: Some("OBEY-file.pdf"), ..PLAIN },
         Entry { order: "page", said: r#"[["look",{}]]"#, page: Some("OBEY-page"), ..PLAIN },
