@@ -73,6 +73,14 @@ test('an approval is a card, and its word goes to the server', async () => {
   assert.deepEqual(types.slice(0, 3), ['run_started', 'permission_requested', 'permission_resolved']);
 });
 
+test('steps that did not run bear no tick', async () => {
+  const host = await asked([APPROVAL, { ...APPROVAL, id: 'a2', toolCallId: 'c2' }]);
+  await until(async () => (await host.panel.question.count()) === 2, 'two approvals');
+  await host.run(() => document.getElementById('agent').stop());
+  const steps = host.panel.host.getByRole('button', { name: '2 steps' });
+  assert.equal(await steps.locator('path').last().getAttribute('d'), 'M7 12h10');
+});
+
 test('stop closes an approval', async () => {
   const host = await asked([APPROVAL]);
   await host.panel.denyButton.waitFor();

@@ -1,7 +1,8 @@
 // The lines about tool calls: what there is to know of one, and many that are done as one.
 
 const ARROW = 'M9 6l6 6-6 6';
-const DONE = 'M5 12.5l4.5 4.5L19 7.5';
+/** What came of them, the best first: its state and picture. */
+const ENDS = [['done', 'M5 12.5l4.5 4.5L19 7.5'], ['failed', 'M7 7l10 10M17 7L7 17'], ['', 'M7 12h10']];
 
 export class Steps {
   #kit;
@@ -64,7 +65,7 @@ export class Steps {
     box.part = 'steps';
     const button = add(box, 'button|type=button|part=steps__button|class=fold|aria-expanded=false');
     icon(button, ARROW);
-    icon(button, DONE);
+    icon(button, ENDS.find(([state]) => !state || lines.some((line) => line.dataset.state === state))[1]);
     const key = failed ? 'stepsFailed' : 'steps';
     add(button, 'span', text(key, { count: lines.length, failed }));
     const show = (isOpen) => {
