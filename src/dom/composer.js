@@ -124,6 +124,22 @@ export class Composer {
     this.input.setSelectionRange(text.length, text.length);
   }
 
+  /** What is being written, for another text box. */
+  leave() {
+    const { value, selectionStart, selectionEnd } = this.input;
+    const written = [this.#edited, this.#aside, value];
+    return { written, selection: [selectionStart, selectionEnd], hasFocus: this.focused };
+  }
+
+  /** Goes on with what stood in another one. */
+  goOn({ written: [edited, aside, text], selection, hasFocus }) {
+    this.#edited = edited;
+    this.#aside = aside;
+    this.write(text);
+    this.input.setSelectionRange(...selection);
+    if (hasFocus) this.input.focus({ preventScroll: true });
+  }
+
   /** Leaves the message as it was; true if one was edited. */
   endEdit() {
     if (!this.#edited) return false;

@@ -11,6 +11,8 @@ const EDITING = /^([acvxyz]|Arrow.*|Backspace|Delete|Home|End|Insert|Enter)$/i;
 export class Keys {
   #composer;
   #panel;
+  /** Whether the Escape that went down is the page's: what it does here, the page does not see the end of either. */
+  #passes = false;
 
   constructor(composer, panel) {
     this.#composer = composer;
@@ -31,6 +33,8 @@ export class Keys {
       if (act) event.preventDefault();
       ours ||= act;
     }
+    if (key === 'Escape' && event.type === 'keydown') this.#passes = !ours && !event.defaultPrevented;
+    else if (key === 'Escape') ours ||= !this.#passes;
     if (ours) event.stopPropagation();
   }
 

@@ -52,6 +52,8 @@ export class Panel {
   /** Whether older messages are being drawn. */
   #isDrawing = false;
   #filesAsked = false;
+  /** Files of the panel that was here before. */
+  #left;
   /** What the tools of messages do, once they are there. */
   #tools;
   #toolParts;
@@ -147,7 +149,12 @@ export class Panel {
     if (!uploads || this.#filesAsked || this.#activity !== 'idle') return;
     this.#filesAsked = true;
     const allowed = this.#rows.files().then((part) => part.attach(this.#composer, this.#frame));
-    allowed.then((tray) => (this.#composer.files = tray), () => (this.#filesAsked = false));
+    const take = (tray) => {
+      this.#composer.files = tray;
+      if (this.#left) tray?.take(this.#left);
+      this.#left = undefined;
+    };
+    allowed.then(take, () => (this.#filesAsked = false));
   }
 
   /** What is being written. */
@@ -393,6 +400,22 @@ export class Panel {
     if (this.#composer.focused && (!activeElement || activeElement === body)) {
       this.#composer.input.focus({ preventScroll: true });
     }
+  }
+
+  /** What the person is doing in it, for the panel that is drawn in its place. */
+  leave() {
+    // A scroll that nobody has told of yet counts.
+    this.#follow.scrolled();
+    const files = this.#composer.files ?? this.#left;
+    return { ...this.#composer.leave(), files, place: this.#follow.place(), hasTools: Boolean(this.#tools) };
+  }
+
+  /** Goes on where the panel before was left. */
+  goOn(left) {
+    this.#left = left.files;
+    this.#composer.goOn(left);
+    this.#follow.lose(left.place);
+    if (left.hasTools) this.#use((tools) => tools.refresh());
   }
 
   /** Takes the panel out of the element; events that are on their way ask for nothing. */

@@ -42,7 +42,7 @@ export class Follow {
   #size = '';
   /** What stands at the upper edge for a reader who scrolled up, and its distance from there. */
   #place;
-  /** A message that stood there before everything was drawn anew. */
+  /** A message that stood there before everything was drawn anew, and what was new below it. */
   #lost;
   /** Where a way down that was asked for ends. */
   #target;
@@ -71,13 +71,23 @@ export class Follow {
 
   /** All rows go. If the same message is drawn again, whoever was reading it goes on there. */
   reset() {
-    const row = !this.#follows && this.#place?.[0].closest('[data-message-id]');
-    this.#lost = row && [row.dataset.messageId, this.#distance(row)];
+    this.lose(this.place());
     this.#mayAsk = true;
     this.follow();
     // What is drawn instead may have the same size.
     this.#sizes.unobserve(this.#list);
     this.#sizes.observe(this.#list);
+  }
+
+  /** Which message whoever scrolled up is reading, how far below the upper edge, and what is new. */
+  place() {
+    const row = !this.#follows && this.#place?.[0].closest('[data-message-id]');
+    return row ? [row.dataset.messageId, this.#distance(row), this.#news, this.#count] : undefined;
+  }
+
+  /** The message that was read there, until it is drawn again. */
+  lose(place) {
+    this.#lost = place;
   }
 
   /** Something new is drawn at the end, with so many messages. */
@@ -200,8 +210,9 @@ export class Follow {
     if (this.#press) return;
     const lost = this.#lost && this.#list.querySelector(`[data-message-id="${CSS.escape(this.#lost[0])}"]`);
     if (lost) {
-      this.#follows = false;
-      this.#place = [lost, this.#lost[1]];
+      const [, distance, news, count] = this.#lost;
+      [this.#follows, this.#news, this.#count] = [false, news, count];
+      this.#place = [lost, distance];
       this.#top = this.#scroller.scrollTop;
     }
     this.#lost = undefined;

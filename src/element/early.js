@@ -25,6 +25,8 @@ export class Early {
   #hasBegun = false;
   /** The message that waits. */
   #sent;
+  /** The panel that was made last. */
+  #last;
   /** What was written where no panel is any more. */
   #draft = '';
 
@@ -51,6 +53,14 @@ export class Early {
     this.#panel ??= this.#made();
     this.#panel.setTexts(filled(heading), filled(placeholder), true);
     this.#show();
+  }
+
+  /** `draw()` has everything drawn anew: what the person was doing in the panel goes on. */
+  renew(draw) {
+    const before = this.#last;
+    const left = before?.leave();
+    draw();
+    if (left && this.#last !== before) this.#last.goOn(left);
   }
 
   /** The element was moved. */
@@ -83,7 +93,7 @@ export class Early {
     this.#draft = [this.#sent, this.#panel ? this.#panel.draft : this.#draft].filter(Boolean).join('\n');
     this.#sent = undefined;
     this.#panel?.remove();
-    this.#panel = this.#tell = undefined;
+    this.#panel = this.#last = this.#tell = undefined;
     this.isAsked = this.#isHanded = this.#hasBegun = false;
     return this.#draft;
   }
@@ -96,7 +106,7 @@ export class Early {
   }
 
   #made() {
-    const panel = new Panel(this.#host.shadowRoot, (name, text) => this.#told(name, text));
+    const panel = (this.#last = new Panel(this.#host.shadowRoot, (name, text) => this.#told(name, text)));
     panel.setActivity('starting');
     if (this.#draft) panel.draft = this.#draft;
     this.#draft = '';

@@ -279,7 +279,7 @@ function elementClass(loader, page) {
       this.#dress();
       this.#ahead.signIn();
       if (!this.#calls.agent) return this.#early.isAsked && this.#draw();
-      const redraw = () => this.#calls.agent && this.#calls.enter((agent) => agent.redraw());
+      const redraw = () => this.#calls.agent && this.#early.renew(() => this.#calls.enter((agent) => agent.redraw()));
       if (this.#speak()) redraw();
       else this.#language.pending?.then(redraw);
       this.#calls.enter((agent) => agent.refresh());

@@ -83,6 +83,20 @@ test("typing does not fire the page's shortcuts", async () => {
   assert.equal(await host.run(() => window.searches), 0);
 });
 
+test('of an Escape that did something here the page does not see the end either', async () => {
+  const host = await s.ready({ foot: `<script>
+    window.heard = [];
+    for (const type of ['keydown', 'keyup']) document.addEventListener(type, (event) => window.heard.push(type + ' ' + event.key));
+  </script>` });
+  await host.panel.host.getByRole('button', { name: 'Conversations' }).click();
+  await host.panel.host.getByRole('dialog').waitFor();
+  await host.page.keyboard.press('Escape');
+  await until(async () => (await host.panel.host.getByRole('dialog').count()) === 0, 'the drawer to close');
+  assert.deepEqual(await host.run(() => window.heard), []);
+  await host.page.keyboard.press('Escape');
+  assert.deepEqual(await host.run(() => window.heard), ['keydown Escape', 'keyup Escape']);
+});
+
 test('Escape while nothing runs and modifier combinations stay with the page', async () => {
   const host = await s.ready({ foot: `<script>
     window.heard = [];

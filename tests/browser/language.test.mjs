@@ -65,6 +65,38 @@ test('the attribute speaks, and the draft stays when it changes', async () => {
   await until(async () => (await frame(host)).dir === 'ltr', 'the panel from left to right');
 });
 
+test('another language takes nothing away: files, an edit, the caret, the place of the reader', async () => {
+  const host = await s.ready({ elements: element('uploads') });
+  const { page, panel, run } = { page: host.page, panel: host.panel, run: (fn, arg) => host.run(fn, arg) };
+  const speak = async (locale) => {
+    await run((locale) => document.getElementById('agent').setAttribute('locale', locale), locale);
+    await until(async () => (await frame(host)).lang === locale, locale);
+  };
+  s.runtime.onRun = (turn) => turn.start().say(Array.from({ length: 60 }, (_, at) => `Line ${at}.`).join('\n\n')).finish();
+  await host.send('Tell me everything');
+  await panel.host.locator('input[type=file]').setInputFiles([{ name: 'plan.png', mimeType: 'image/png', buffer: Buffer.from('x') }]);
+  await until(() => s.runtime.uploads.length, 'the upload');
+  const line = () => panel.host.getByText('Line 20.', { exact: true }).evaluate((row) => {
+    const log = row.closest('[role=log]');
+    return row.getBoundingClientRect().top - log.getBoundingClientRect().top;
+  });
+  await panel.host.getByText('Line 20.', { exact: true }).evaluate((row) => row.scrollIntoView());
+  await until(() => panel.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight > 100), 'the reader above');
+  await panel.input.click();
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowLeft');
+  await speak('de');
+  await panel.host.getByText('plan.png').first().waitFor();
+  await until(async () => Math.abs(await line()) < 60, 'the place of the reader');
+  assert.equal(s.runtime.uploads.length, 1, 'what has arrived is not sent again');
+  assert.equal(await panel.input.inputValue(), 'Tell me everything');
+  await page.keyboard.type('!');
+  await page.keyboard.press('Enter');
+  await until(() => s.runtime.runs.length === 2, 'the message');
+  assert.equal(s.runtime.runs[1].text, 'Tell me everythin!g');
+  assert.equal(s.runtime.runs[1].input.messages.filter(({ role }) => role === 'user').length, 1, 'an edit');
+});
+
 test('without an attribute init speaks, and the browser without init', async () => {
   const given = await s.ready({ init: { locale: 'fr-CA' } });
   assert.deepEqual(await frame(given), { lang: 'fr-CA', dir: 'ltr' });

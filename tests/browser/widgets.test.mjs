@@ -283,8 +283,8 @@ test('a chart has its numbers behind a button', async () => {
   await shown(host, example('chart'));
   const panel = host.panel.log;
   await panel.getByRole('button', { name: 'Show as table' }).click();
-  const table = panel.getByRole('table', { name: 'Tickets a week' });
-  assert.deepEqual(await table.getByRole('row').allInnerTexts(), ['tickets\tOpened\tClosed', 'Week 46\t42\t40', 'Week 47\t38\t41', 'Week 48\t51\t47']);
+  const table = panel.getByRole('table', { name: 'Tickets a week (tickets)' });
+  assert.deepEqual(await table.getByRole('row').allInnerTexts(), ['Label\tOpened\tClosed', 'Week 46\t42\t40', 'Week 47\t38\t41', 'Week 48\t51\t47']);
   assert.equal(await panel.getByRole('img', { name: 'Tickets a week' }).isVisible(), false);
   await panel.getByRole('button', { name: 'Show as chart' }).click();
   assert.equal(await table.isVisible(), false);

@@ -75,6 +75,14 @@ export class Tray {
     this.#say('');
   }
 
+  /** Takes over what another one has; what has not arrived is sent anew. */
+  take(other) {
+    for (const { file, sent, upload } of other.#items) {
+      upload.abort();
+      this.#begin(file, sent);
+    }
+  }
+
   /** Takes files, as far as they fit. */
   add(files) {
     const { locale, text } = this.#kit;
@@ -95,11 +103,11 @@ export class Tray {
     if (faults.length) this.#say(this.#refused, true);
   }
 
-  #begin(file) {
+  #begin(file, sent) {
     const { add, icon, label, text } = this.#kit;
     const { name } = file;
     const element = add(this.#list, 'li|part=attachment|class=attachment');
-    const item = { element, file, upload: new Upload(file, () => this.#ask()) };
+    const item = { element, file, sent, upload: new Upload(file, () => this.#ask()) };
     const preview = add(element, 'canvas|class=attachment-preview|aria-hidden=true|hidden');
     add(element, 'span|class=file-name|dir=auto', name);
     item.note = add(element, 'span|class=file-size', size(this.#kit.locale, file.size));
@@ -115,7 +123,8 @@ export class Tray {
     this.#items.push(item);
     this.#changed();
     if (file.type.startsWith('image/')) draw(preview, file);
-    this.#send(item);
+    item.bar.hidden = Boolean(sent);
+    if (!sent) this.#send(item);
   }
 
   async #send(item) {

@@ -182,8 +182,9 @@ export function chart(parts, box, doc, use) {
   const { title, unit, labels, series } = chart;
   chart.values = series.flatMap(({ values }) => values);
   const number = (value) => `${parts.words(value)}${unit ? ` ${unit}` : ''}`;
+  const measured = unit ? `${title} (${unit})` : title;
   const spoken = (label, name, value) => `${label}, ${name}: ${number(value)}`;
-  parts.title(box, unit && chart.type !== 'pie' ? `${title} (${unit})` : title);
+  parts.title(box, chart.type === 'pie' ? title : measured);
   const figure = add(box, 'div|part=widget__chart|class=widget-chart');
   const svg = draw(figure, 'svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', direction: 'ltr' });
   const [name, description] = [newId(), newId()];
@@ -197,9 +198,9 @@ export function chart(parts, box, doc, use) {
   const button = add(box, 'button|type=button|part=widget__button|class=widget-toggle', say('showTable'));
   button.addEventListener('click', () => {
     if (!place.firstChild) {
-      const columns = [{ label: unit ?? say('label') }, ...series.map(({ name }) => ({ label: name }))];
+      const columns = [{ label: say('label') }, ...series.map(({ name }) => ({ label: name }))];
       // It stands over it already.
-      parts.table(place, title, columns, labels.map((label, at) => [label, ...series.map(({ values }) => values[at])]));
+      parts.table(place, measured, columns, labels.map((label, at) => [label, ...series.map(({ values }) => values[at])]));
       place.querySelector('caption').className = 'unseen';
     }
     figure.hidden = place.hidden;
