@@ -124,6 +124,9 @@ pub enum RuntimeEvent {
         /// What.
         widget: Widget,
     },
+    /// What an agent does that work was handed to: `{ event }` of a child that the turn waits for, as
+    /// it came, for applications alone; else a child in the background, as the server tells of it.
+    Child(Object),
     /// The turn failed or was stopped. Ends the turn.
     RunError(RunError),
     /// The answer is whole, or a bound was hit.
@@ -405,6 +408,7 @@ impl RuntimeEvent {
             RuntimeEvent::Citations { .. } => "citations",
             RuntimeEvent::WidgetPayload { .. } => "widget-payload",
             RuntimeEvent::Suggestions { .. } => "suggestions",
+            RuntimeEvent::Child(_) => "child",
             RuntimeEvent::RunError(_) => "run_error",
             RuntimeEvent::Complete { .. } => "complete",
             RuntimeEvent::RunFinished { .. } => "run_finished",
@@ -451,6 +455,11 @@ impl RuntimeEvent {
             RuntimeEvent::TextDelta { message_id, content } => {
                 o.insert("messageId", message_id);
                 o.insert("content", content);
+            }
+            RuntimeEvent::Child(child) => {
+                for (key, value) in child.iter() {
+                    o.insert(key, value.clone());
+                }
             }
             RuntimeEvent::ThinkingDelta { content } => o.insert("content", content),
             RuntimeEvent::ToolAnnounce { tool_call_id, tool_name, description } => {

@@ -7,12 +7,14 @@
 mod bench;
 
 use bench::{Bench, call, end, input, mindset, text, user};
-use mindset_core::agui::{Body, Interrupt, Outcome, ResumeEntry, RunAgentInput};
+use mindset_core::agui::{
+    Body, Event, Interrupt, Outcome, ResumeEntry, RunAgentInput, decode_event, encode_event,
+};
 use mindset_core::error::ErrorCode;
 use mindset_core::json::{Object, parse};
 use mindset_core::turn::{
     Agent, Approvals, Bounds, Conversation, Delegate, Input, ModelMessage, ModelUsage, RunState, Spend,
-    StoredCall, ToolOutcome,
+    StoredCall, ToolOutcome, recover,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -114,6 +116,114 @@ fn subagents(b: &Bench) -> Vec<&'static str> {
 }
 
 const WORKED: ModelUsage = ModelUsage { input: 60, output: 50 };
+
+/// What a clerk's run says, in which it calls a tool and hands something on.
+fn said() -> Vec<Event> {
+    let bodies = [
+        r#"{"type":"RUN_STARTED","threadId":"s","runId":"c1"}"#,
+        r#"{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}"#,
+        r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"Hm."}"#,
+        r#"{"type":"TOOL_CALL_START","toolCallId":"k","toolCallName":"read"}"#,
+        r#"{"type":"TOOL_CALL_END","toolCallId":"k"}"#,
+        r#"{"type":"CUSTOM","name":"mindset.tool_start","value":{"toolCallId":"k"}}"#,
+        r#"{"type":"CUSTOM","name":"mindset.suggestions","value":{"items":[]}}"#,
+        r#"{"type":"SUBAGENT_STARTED","subagentRunId":"below","name":"The cook"}"#,
+        r#"{"type":"TOOL_CALL_START","toolCallId":"d","toolCallName":"stir","subagentRunId":"below"}"#,
+        r#"{"type":"RUN_FINISHED","threadId":"s","runId":"c1"}"#,
+    ];
+    bodies.iter().map(|text| decode_event(&parse(text).unwrap()).unwrap().0).collect()
+}
+
+/// An event's type, and whose it is.
+fn whose(event: &Event, session: &str) -> String {
+    let whose = match event.subagent_run_id.as_deref() {
+        None => "",
+        Some("below") => "below",
+        Some(own) => {
+            assert_eq!(own, session);
+            "own"
+        }
+    };
+    format!("{} {whose}", encode_event(event).str("type").unwrap()).trim().to_owned()
+}
+
+#[test]
+fn what_the_work_says_is_told_as_a_subagents() {
+    for stopped in [false, true] {
+        let mut b = handed(agent());
+        let session = b.calls[0].work.clone().unwrap().session;
+        let from = b.events.len();
+        for event in said() {
+            b.handle(Input::Child { session: session.clone(), event: Box::new(event) });
+        }
+        // Not from work of other calls, or after its end.
+        let stray = |b: &mut Bench, session: &str| {
+            b.handle(Input::Child { session: session.to_owned(), event: Box::new(said()[2].clone()) });
+        };
+        stray(&mut b, "other");
+        if stopped {
+            b.handle(Input::Cancel);
+        } else {
+            b.tool("a", ToolOutcome::Worked { content: "Twelve.".into(), usage: WORKED });
+        }
+        stray(&mut b, &session);
+        let all: Vec<String> = b.events[from..].iter().map(|event| whose(event, &session)).collect();
+        let expected = [
+            "TEXT_MESSAGE_START own",
+            "TEXT_MESSAGE_CONTENT own",
+            "TOOL_CALL_START own",
+            "TOOL_CALL_END own",
+            "CUSTOM own",
+            "SUBAGENT_STARTED",
+            "TOOL_CALL_START below",
+            // What is open ends, the innermost first.
+            "TOOL_CALL_END below",
+            "SUBAGENT_ERROR",
+            "TEXT_MESSAGE_END own",
+            if stopped { "SUBAGENT_ERROR" } else { "SUBAGENT_FINISHED" },
+            "TOOL_CALL_RESULT",
+        ];
+        assert_eq!(all[..expected.len()], expected);
+        let below = b.events.iter().find_map(|event| match &event.body {
+            Body::SubagentStarted { subagent_run_id, parent_subagent_run_id, .. }
+                if subagent_run_id == "below" =>
+            {
+                parent_subagent_run_id.clone()
+            }
+            _ => None,
+        });
+        assert_eq!(below.as_ref(), Some(&session));
+        assert!(b.store.iter().all(|m| !m.content.contains("Hm.")), "it is stored where the work is done");
+    }
+}
+
+#[test]
+fn a_crash_finds_nothing_of_what_work_has_said() {
+    let mut b = handed(agent());
+    let (session, from) = (b.calls[0].work.clone().unwrap().session, b.events.len());
+    for event in said() {
+        b.handle(Input::Child { session: session.clone(), event: Box::new(event) });
+    }
+    let conversation =
+        Conversation { id: "t".into(), messages: b.store[..2].to_vec(), ..Conversation::default() };
+    let mut n = 0;
+    let mut ids = || {
+        n += 1;
+        format!("id-{n}")
+    };
+    assert!(b.events.len() > from);
+    let rest = recover(&conversation, "r1", &b.events, &mut ids, 9);
+    assert!(rest.store.iter().all(|m| !m.content.contains("Hm.")));
+    assert_eq!(rest.state, RunState::Error);
+}
+
+#[test]
+fn calls_of_work_have_ids_of_their_own() {
+    let child = Agent { parent_run: Some("r1".into()), ..agent() };
+    let mut b = Bench::with(posted("c1", vec![], Some("go")), child, vec![]).unwrap();
+    b.model(call(0, Some("a"), "delegate", r#"{"agent":"cook","task":"Cook."}"#)).model([end()]);
+    assert_ne!(b.calls[0].call_id, "a", "the run above may have one with this id");
+}
 
 #[test]
 fn work_comes_back_as_the_result_and_costs_what_it_costs() {

@@ -16,7 +16,7 @@ use mindset_core::json::Value;
 use peer::Peer;
 use people::Case;
 use scripted::{MINDSET, asked, decided, posted};
-use support::{kind, last, text};
+use support::{kind, last};
 
 fn config(model: &Peer, hr: &Peer) -> String {
     format!(
@@ -76,9 +76,19 @@ fn session(events: &[Value]) -> String {
     of(events, "SUBAGENT_STARTED").str("subagentRunId").unwrap().to_owned()
 }
 
+/// What the run says itself, not by what it has handed over.
+fn own(events: &[Value]) -> Vec<Value> {
+    events.iter().filter(|event| event.get("subagentRunId").is_none()).cloned().collect()
+}
+
+/// The run's own text.
+fn said(events: &[Value]) -> String {
+    support::text(&own(events))
+}
+
 /// The result of the run's call.
 fn result(events: &[Value]) -> String {
-    of(events, "TOOL_CALL_RESULT").str("content").unwrap().to_owned()
+    of(&own(events), "TOOL_CALL_RESULT").str("content").unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -92,20 +102,29 @@ async fn work_is_done_in_a_conversation_of_its_own() {
     let is_start = |e: &&Value| e.str("name") == Some("mindset.tool_start");
     let chip = events.iter().find(is_start).unwrap().get("value").unwrap();
     assert_eq!(chip.str("description"), Some("Delegated to The clerk"));
+    // What it says and calls is told here, too, as the subagent's.
+    let below: Vec<Value> =
+        events.iter().filter(|e| e.str("subagentRunId") == Some(&*session)).cloned().collect();
+    assert_eq!(support::text(&below), "Done.");
+    for wanted in ["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "CUSTOM", "TOOL_CALL_RESULT"] {
+        assert_eq!(below.iter().filter(|e| kind(e) == wanted).count(), 1, "{wanted}");
+    }
+    let seen = case.server.conversation(&case.token, &session).await;
+    assert_eq!(seen.string("parentId"), "t");
     assert_eq!(of(&events, "SUBAGENT_FINISHED").str("subagentRunId"), Some(session.as_str()));
-    assert_eq!((result(&events).as_str(), text(&events).as_str()), ("Done.", "Done."));
+    assert_eq!((result(&events).as_str(), said(&events).as_str()), ("Done.", "Done."));
     // The page's values reach its calls, its task and nothing else its model.
     assert_eq!(case.called(), [r#"{"note":"two","profile":"PROFILE-canary"}"#]);
     let users = case.hr.seen();
     assert!(users.iter().all(|s| s.header("x-user-id") == users[0].header("x-user-id")));
-    let said = |s: &peer::Seen| {
+    let told = |s: &peer::Seen| {
         let messages = s.body.get("messages").unwrap().as_array().unwrap().to_vec();
         messages
             .iter()
             .find(|m| m.str("role") == Some("user"))
             .and_then(|m| m.str("content").map(str::to_owned))
     };
-    let own: Vec<_> = case.model.seen().into_iter().filter(|s| said(s).as_deref() == Some(READ)).collect();
+    let own: Vec<_> = case.model.seen().into_iter().filter(|s| told(s).as_deref() == Some(READ)).collect();
     assert_eq!(own.len(), 2, "its task is all that it is told");
     assert!(case.model.seen().iter().all(|s| !s.text.contains("canary")));
     // Nobody else gets at it.
@@ -153,7 +172,7 @@ async fn what_it_asks_is_asked_by_the_run_above_and_outlives_a_crash() {
     let allow = decided(&asks[0], r#"{"approved":true}"#);
     let second = case.run(&posted("r3", None, &allow, MINDSET)).await;
     assert_eq!(session(&second), lead, "the same work goes on");
-    assert_eq!((result(&second).as_str(), text(&second).as_str()), ("Done.", "Done."));
+    assert_eq!((result(&second).as_str(), said(&second).as_str()), ("Done.", "Done."));
     assert_eq!(case.called(), [r#"{"note":"one","profile":"PROFILE-canary"}"#]);
     let deny = decided(&asks[0], r#"{"approved":false}"#);
     assert_eq!(case.refused(&posted("r4", None, &deny, MINDSET)).await, (409, "conflict".into()));
@@ -215,7 +234,7 @@ async fn nobody_to_ask_a_stop_and_a_circle() {
     let session =
         asks[0].get("metadata").unwrap().get("mindset").unwrap().str("sessionId").unwrap().to_owned();
     let passed = case.run(&posted("r4", Some("Never mind."), "", MINDSET)).await;
-    assert_eq!(text(&passed), "Done.");
+    assert_eq!(said(&passed), "Done.");
     until(&case, &session, 0).await;
 
     // Who waits for the work is not asked again, and a third one hands nothing on.
@@ -272,7 +291,7 @@ async fn a_crash_while_work_is_done_leaves_it_unknown_and_never_repeats_it() {
     let conversation = case.server.conversation(&case.token, "t").await;
     assert!(conversation.text.contains(r#""outcome":"unknown""#), "{}", conversation.text);
     let events = case.run(&posted("r2", Some("Go on."), "", MINDSET)).await;
-    assert_eq!(text(&events), "Done.");
+    assert_eq!(said(&events), "Done.");
     assert_eq!(case.hr.count("tools/call"), 1);
     let told = case.model.seen().last().unwrap().text.clone();
     assert!(told.contains("Do not repeat the call by yourself"), "{told}");

@@ -1,6 +1,7 @@
 // One turn that the application runs: events of the session that it runs in, as the agent API
 // tells them, and what it comes to.
 
+import { hearing } from './child.js';
 import { coded } from './errors.js';
 
 export class Call {
@@ -26,6 +27,9 @@ export class Call {
     this.#errors = errors;
     this.#onEvent = onEvent;
   }
+
+  /** Hears what an agent says that works for the turn. */
+  #hearChild = hearing((...told) => this.tell(...told));
 
   /** Hears what the session says. */
   hear = (event) => {
@@ -56,6 +60,7 @@ export class Call {
       this.requests.delete(requestId);
       this.tell('permission.resolved', { requestId, decision }, sessionId);
     },
+    child: ({ event }) => event && this.#hearChild(event),
     question_requested: ({ questionId, questionnaire }) => this.tell('question.requested', { questionId, requestId: questionId, request: questionnaire }),
   };
 

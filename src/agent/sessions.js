@@ -122,6 +122,12 @@ export class Sessions {
     throw this.#errors.noRequest();
   }
 
+  /** The session by which this one asks people: of a child that the one which has handed it its work. */
+  async above(sessionId) {
+    const { owner, parentId } = await this.#stored(sessionId, 'request_not_found');
+    return owner === 'child' && parentId !== undefined ? this.above(parentId) : sessionId;
+  }
+
   /** Whether this client runs a turn in the session. */
   isLive(sessionId) {
     return [...this.#live].some((call) => call.sessionId === sessionId);

@@ -8,6 +8,8 @@ const CALLS = {
   failed: ['toolFailed', 'M7 7l10 10M17 7L7 17'],
   stopped: ['toolStopped', 'M7 12h10'],
 };
+/** What the runtime says of a call that hands work to another agent. */
+const DELEGATED = /^Delegated to (.+)$/s;
 /** What a person says to a question. */
 const WORDS = ['deny', 'allowOnce'];
 
@@ -44,7 +46,7 @@ export class Cards {
     line.textContent = '';
     icon(line, path);
     add(line, 'span|class=unseen', `${text(said)}: `);
-    add(line, 'span|part=tool__text|dir=auto', words);
+    add(line, 'span|part=tool__text|dir=auto', words.replace(DELEGATED, (_, name) => text('delegated', { name })));
     this.#open[state === 'running' || state === 'asking' ? 'add' : 'delete'](id);
     return line;
   }

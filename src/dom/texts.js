@@ -84,6 +84,7 @@ export const ENGLISH = {
   toolDone: 'Done',
   toolFailed: 'Failed',
   toolStopped: 'Stopped',
+  delegated: 'Delegated to {name}',
   // Widgets.
   showTable: 'Show as table',
   showChart: 'Show as chart',

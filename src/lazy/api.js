@@ -61,8 +61,12 @@ export default class Api {
     const call = this.#sessions.asking(requestId);
     if (call && ![undefined, call.sessionId, call.requests.get(requestId)].includes(sessionId)) throw this.#errors.noRequest();
     if (call) return this.#decide(call.held.calls, decision, requestId);
-    const beyond = () => this.#sessions.decide(this.#text(sessionId, 'sessionId'), requestId, decision);
-    return this.#ownOr(sessionId, () => this.#decide(this.#place.calls, decision, requestId), beyond);
+    const own = () => this.#decide(this.#place.calls, decision, requestId);
+    const beyond = async () => {
+      const asking = await this.#sessions.above(this.#text(sessionId, 'sessionId'));
+      return asking !== sessionId && asking === this.#place.calls?.conversationId ? own() : this.#sessions.decide(asking, requestId, decision);
+    };
+    return this.#ownOr(sessionId, own, beyond);
   }
 
   /** Answers a questionnaire, or dismisses it; resolves with the result of the turn that goes on. */

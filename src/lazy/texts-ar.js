@@ -140,6 +140,7 @@ export default {
   toolName: 'الأداة',
   toolRunning: 'قيد التنفيذ',
   toolStopped: 'تم الإيقاف',
+  delegated: 'تم التفويض إلى {name}',
   toolTime: 'الوقت',
   unread: {
     zero: 'لا رسائل جديدة',

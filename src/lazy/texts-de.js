@@ -126,6 +126,7 @@ export default {
   toolName: 'Werkzeug',
   toolRunning: 'Läuft',
   toolStopped: 'Gestoppt',
+  delegated: 'Übergeben an {name}',
   toolTime: 'Zeit',
   unread: { one: '{count} neue Nachricht', other: '{count} neue Nachrichten' },
   untitled: 'Ohne Titel',

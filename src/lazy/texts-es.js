@@ -126,6 +126,7 @@ export default {
   toolName: 'Herramienta',
   toolRunning: 'En ejecución',
   toolStopped: 'Detenido',
+  delegated: 'Delegado en {name}',
   toolTime: 'Tiempo',
   unread: { one: '{count} mensaje nuevo', many: '{count} de mensajes nuevos', other: '{count} mensajes nuevos' },
   untitled: 'Sin título',

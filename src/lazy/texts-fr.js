@@ -126,6 +126,7 @@ export default {
   toolName: 'Outil',
   toolRunning: 'En cours',
   toolStopped: 'Arrêté',
+  delegated: 'Délégué à {name}',
   toolTime: 'Temps',
   unread: { one: '{count} nouveau message', many: '{count} de nouveaux messages', other: '{count} nouveaux messages' },
   untitled: 'Sans titre',

@@ -126,6 +126,7 @@ export default {
   toolName: 'כלי',
   toolRunning: 'בביצוע',
   toolStopped: 'נעצר',
+  delegated: 'הועבר אל {name}',
   toolTime: 'זמן',
   unread: { one: 'הודעה חדשה אחת', two: 'שתי הודעות חדשות', other: '{count} הודעות חדשות' },
   untitled: 'ללא כותרת',

@@ -126,6 +126,7 @@ export default {
   toolName: 'टूल',
   toolRunning: 'चल रहा है',
   toolStopped: 'रोका गया',
+  delegated: '{name} को सौंपा गया',
   toolTime: 'समय',
   unread: { one: '{count} नया संदेश', other: '{count} नए संदेश' },
   untitled: 'बिना शीर्षक',

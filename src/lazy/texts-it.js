@@ -126,6 +126,7 @@ export default {
   toolName: 'Strumento',
   toolRunning: 'In esecuzione',
   toolStopped: 'Fermato',
+  delegated: 'Affidato a {name}',
   toolTime: 'Tempo',
   unread: { one: '{count} nuovo messaggio', many: '{count} di nuovi messaggi', other: '{count} nuovi messaggi' },
   untitled: 'Senza titolo',

@@ -126,6 +126,7 @@ export default {
   toolName: 'ツール',
   toolRunning: '実行中',
   toolStopped: '停止',
+  delegated: '{name} に委任',
   toolTime: '時間',
   unread: '新着メッセージ：{count}件',
   untitled: '無題',

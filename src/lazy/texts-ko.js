@@ -126,6 +126,7 @@ export default {
   toolName: '도구',
   toolRunning: '실행 중',
   toolStopped: '중지됨',
+  delegated: '{name}에게 위임됨',
   toolTime: '시간',
   unread: '새 메시지: {count}개',
   untitled: '제목 없음',

@@ -126,6 +126,7 @@ export default {
   toolName: 'Hulpmiddel',
   toolRunning: 'Bezig',
   toolStopped: 'Gestopt',
+  delegated: 'Overgedragen aan {name}',
   toolTime: 'Tijd',
   unread: { one: '{count} nieuw bericht', other: '{count} nieuwe berichten' },
   untitled: 'Zonder titel',

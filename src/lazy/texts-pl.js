@@ -126,6 +126,7 @@ export default {
   toolName: 'Narzędzie',
   toolRunning: 'W toku',
   toolStopped: 'Zatrzymano',
+  delegated: 'Przekazano: {name}',
   toolTime: 'Czas',
   unread: { one: '{count} nowa wiadomość', few: '{count} nowe wiadomości', many: '{count} nowych wiadomości', other: '{count} nowej wiadomości' },
   untitled: 'Bez tytułu',

@@ -126,6 +126,7 @@ export default {
   toolName: 'Ferramenta',
   toolRunning: 'Em execução',
   toolStopped: 'Parado',
+  delegated: 'Delegado a {name}',
   toolTime: 'Tempo',
   unread: { one: '{count} nova mensagem', many: '{count} de novas mensagens', other: '{count} novas mensagens' },
   untitled: 'Sem título',

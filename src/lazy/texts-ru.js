@@ -131,6 +131,7 @@ export default {
   toolName: 'Инструмент',
   toolRunning: 'Выполняется',
   toolStopped: 'Остановлено',
+  delegated: 'Передано: {name}',
   toolTime: 'Время',
   unread: {
     one: '{count} новое сообщение',

@@ -126,6 +126,7 @@ export default {
   toolName: 'Araç',
   toolRunning: 'Çalışıyor',
   toolStopped: 'Durduruldu',
+  delegated: 'Devredildi: {name}',
   toolTime: 'Süre',
   unread: { one: '{count} yeni mesaj', other: '{count} yeni mesaj' },
   untitled: 'Başlıksız',

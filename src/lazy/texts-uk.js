@@ -131,6 +131,7 @@ export default {
   toolName: 'Інструмент',
   toolRunning: 'Виконується',
   toolStopped: 'Зупинено',
+  delegated: 'Передано: {name}',
   toolTime: 'Час',
   unread: {
     one: '{count} нове повідомлення',

@@ -126,6 +126,7 @@ export default {
   toolName: '工具',
   toolRunning: '正在运行',
   toolStopped: '已停止',
+  delegated: '已委托给{name}',
   toolTime: '时间',
   unread: '新消息：{count} 条',
   untitled: '无标题',

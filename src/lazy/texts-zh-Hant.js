@@ -126,6 +126,7 @@ export default {
   toolName: '工具',
   toolRunning: '執行中',
   toolStopped: '已停止',
+  delegated: '已委派給{name}',
   toolTime: '時間',
   unread: '新訊息：{count} 則',
   untitled: '未命名',

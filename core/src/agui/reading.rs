@@ -99,6 +99,13 @@ impl Reading {
         self.object.get("metadata")?.get("mindset")?.get(key)
     }
 
+    /// The event as it came, its type last.
+    pub fn to_json(&self) -> Object {
+        let mut object = self.object.clone();
+        object.insert("type", self.kind);
+        object
+    }
+
     /// The event, its members taken apart.
     pub fn to_event(&self) -> Event {
         super::decode::event(self.kind, &self.object, self.is_attributable())

@@ -1,10 +1,10 @@
 //! One event of a stream: what listeners hear of it and what the panel shows.
 
-use super::Session;
 use super::end::Ending;
 use super::fault;
 use super::state::Turn;
 use super::stream::{Stream, is_agents};
+use super::{Protocol, Session};
 use crate::Millis;
 use crate::agui::Reading;
 use crate::error::{ErrorCode, ErrorInfo};
@@ -32,8 +32,11 @@ impl Session {
         now: Millis,
     ) -> Option<RunEnd> {
         let subagent = event.subagent().is_some();
+        if subagent && self.config.protocol == Protocol::Mindset {
+            self.child_says(&event);
+            return None;
+        }
         let (kind, id, delta) = (event.kind(), event.str("messageId"), event.str("delta"));
-        let speech = kind.starts_with("TEXT_MESSAGE_");
         if kind == "TEXT_MESSAGE_START" && is_agents(&event) {
             if turn.found {
                 if stream.is_new(id) {
@@ -43,7 +46,7 @@ impl Session {
                 self.name_row(turn, stream, id);
             }
         }
-        if !subagent || !speech {
+        if !subagent || !kind.starts_with("TEXT_MESSAGE_") {
             stream.note(&event);
         }
         match kind {

@@ -46,11 +46,25 @@ impl Session {
             "mindset.run_queued" => self.queued(turn, value),
             "mindset.turn_started" => self.turn_begins(turn, event, now),
             "mindset.steered" => self.steered(value, now),
+            "mindset.child" => {
+                if let Some(child) = value.as_object() {
+                    self.out.runtime(RuntimeEvent::Child(child.clone()));
+                }
+            }
             "mindset.warning" => {
                 let text = fault::said(value.str("message").unwrap_or(""));
                 self.out.notice(Some(Notice::remark("", &text)));
             }
             _ => {}
+        }
+    }
+
+    /// An agent does work for one of the turn's calls: what it says is in no transcript, and only the
+    /// application hears of it.
+    #[inline(never)]
+    pub(super) fn child_says(&mut self, event: &Reading) {
+        if self.config.call.is_some() {
+            self.out.runtime(RuntimeEvent::Child(crate::object! { "event": event.to_json() }));
         }
     }
 

@@ -14,21 +14,29 @@ const MAX_ID: usize = 200;
 /// Every call id of the conversation. Some providers send none, and some the same
 /// ones in every answer.
 #[derive(Debug)]
-pub(super) struct CallIds(BTreeSet<String>);
+pub(super) struct CallIds {
+    taken: BTreeSet<String>,
+    /// Those of providers are not taken: the calls are told beside those of another conversation.
+    own: bool,
+}
 
 impl CallIds {
     /// The ids in stored messages.
-    pub(super) fn of(messages: &[StoredMessage]) -> CallIds {
-        CallIds(messages.iter().flat_map(|m| &m.calls).map(|c| c.id.clone()).collect())
+    pub(super) fn of(messages: &[StoredMessage], own: bool) -> CallIds {
+        CallIds { taken: messages.iter().flat_map(|m| &m.calls).map(|c| c.id.clone()).collect(), own }
     }
 
     /// The provider's id if it can be used, else a fresh one.
     pub(super) fn take(&mut self, given: Option<String>, ids: &mut dyn NextId) -> String {
         let usable = |id: &String| {
-            !id.is_empty() && id.len() <= MAX_ID && !id.chars().any(char::is_control) && !self.0.contains(id)
+            !self.own
+                && !id.is_empty()
+                && id.len() <= MAX_ID
+                && !id.chars().any(char::is_control)
+                && !self.taken.contains(id)
         };
         let id = given.filter(usable).unwrap_or_else(|| ids.next_id());
-        self.0.insert(id.clone());
+        self.taken.insert(id.clone());
         id
     }
 }

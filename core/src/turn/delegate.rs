@@ -149,7 +149,8 @@ impl Run {
         }
     }
 
-    /// The tool of the call as people see it: it says who works.
+    /// The tool of the call as people see it: it says who works. The panel knows these words, to say
+    /// them in the person's language.
     pub(super) fn titled(&self, tool: ServerTool, work: Option<&Delegated>) -> ServerTool {
         let title = work.map(|work| ["Delegated to ", &*self.name_of(&work.agent)].concat());
         ServerTool { title: title.or(tool.title), ..tool }

@@ -59,6 +59,10 @@ impl<'a> Heard<'a> {
     }
 
     fn hear(&mut self, event: &'a Event) {
+        // It is stored where the work is done.
+        if event.subagent_run_id.is_some() {
+            return;
+        }
         match &event.body {
             Body::RunStarted { .. } => {
                 self.started = true;

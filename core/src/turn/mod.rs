@@ -18,6 +18,7 @@ mod conversation;
 mod delegate;
 mod ending;
 mod files;
+mod forward;
 mod heard;
 mod history;
 mod model;
@@ -109,6 +110,13 @@ pub enum Input {
         outcome: ToolOutcome,
         /// How long it ran, in milliseconds.
         duration: u64,
+    },
+    /// An agent that work was handed to says this in its conversation.
+    Child {
+        /// The conversation.
+        session: String,
+        /// What.
+        event: Box<Event>,
     },
     /// The page set its pass-through parameters anew; they count from the next call
     /// of a tool on.

@@ -116,6 +116,7 @@ impl Run {
         // A new message is a new turn, whose limits count anew.
         let goes_on = !new.iter().any(|m| m.role == StoredRole::User);
         let left = agent.bounds.deadline.saturating_sub(if goes_on { used } else { 0 });
+        let call_ids = CallIds::of(&stored, agent.parent_run.is_some());
         let mut run = Run {
             system: prompt::system_prompt(&agent.instructions, &input.context),
             deadline: now.saturating_add(left),
@@ -127,7 +128,7 @@ impl Run {
             offered: Vec::new(),
             earlier: Earlier::default(),
             warned: false,
-            call_ids: CallIds::of(&stored),
+            call_ids,
             messages: stored,
             ids,
             patterns,
@@ -168,13 +169,18 @@ impl Run {
             (State::Tools(step), Input::Tool { call_id, outcome, duration }) => {
                 self.tool_done(step, &call_id, (outcome, duration), now);
             }
+            (State::Tools(step), Input::Child { session, event }) => {
+                self.child_says(step, &session, *event, now);
+            }
             (state, Input::Cancel) => self.cut(state, ending::Cut::Cancelled, now),
             (state, Input::Shutdown(message)) => self.shut_down(state, message, now),
             (state, Input::Fail(error)) => self.give_up(state, error, now),
             (state, Input::Tick) if now >= self.deadline => {
                 self.cut(state, ending::Cut::Bound(self.too_long()), now);
             }
-            (state, Input::Tick | Input::Model(_) | Input::Tool { .. }) => self.state = state,
+            (state, Input::Tick | Input::Model(_) | Input::Tool { .. } | Input::Child { .. }) => {
+                self.state = state;
+            }
         }
     }
 
@@ -314,6 +320,11 @@ impl Run {
     pub(super) fn emit(&mut self, body: Body, mindset: Object, now: Millis) {
         let mut event = Event::new(body).with_mindset(mindset);
         event.timestamp = Some(now);
+        self.tell(event);
+    }
+
+    /// Tells an event as it is.
+    pub(super) fn tell(&mut self, event: Event) {
         self.output(Output::Emit(event));
     }
 

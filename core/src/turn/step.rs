@@ -1,7 +1,7 @@
 //! The calls of one answer: refused, run here, or left to the client.
 
 use crate::Millis;
-use crate::agui::{Body, Outcome};
+use crate::agui::{Body, Event, Outcome};
 use crate::event::{Citation, Widget};
 use crate::json::{Object, Value};
 use crate::passthrough::{CheckedArgs, FullArgs};
@@ -10,6 +10,7 @@ use super::answer::Answer;
 use super::calls::Call;
 use super::conversation::{CANCELLED, cancelled, open_interrupts};
 use super::files;
+use super::forward::Forwarded;
 use super::results::{self, Told};
 use super::running::{Reach, Run, State};
 use super::toolset::Owner;
@@ -45,6 +46,7 @@ pub(super) struct Running {
     arguments: FullArgs,
     /// What it hands to another agent.
     pub(super) work: Option<Delegated>,
+    pub(super) forwarded: Forwarded,
     /// It was told that nobody answers.
     unanswered: bool,
 }
@@ -56,7 +58,14 @@ impl Running {
         arguments: FullArgs,
         work: Option<Delegated>,
     ) -> Running {
-        Running { call_id: call_id.to_owned(), tool, arguments, work, unanswered: false }
+        Running {
+            call_id: call_id.to_owned(),
+            tool,
+            arguments,
+            work,
+            forwarded: Forwarded::default(),
+            unanswered: false,
+        }
     }
 
     fn request(&self, answer: Option<ToolAnswer>) -> ToolRequest {
@@ -245,6 +254,15 @@ impl Run {
         self.tell_settled(call, &message, now);
     }
 
+    /// Something is said where work is done that a call has handed over.
+    pub(super) fn child_says(&mut self, mut step: Step, session: &str, event: Event, now: Millis) {
+        let does = |running: &&mut Running| running.work.as_ref().is_some_and(|work| work.session == session);
+        if let Some(running) = step.running.iter_mut().find(does) {
+            self.forward(running, event, now);
+        }
+        self.state = State::Tools(step);
+    }
+
     /// A tool is done. One that is not running, or not any more, changes nothing.
     pub(super) fn tool_done(
         &mut self,
@@ -258,6 +276,7 @@ impl Run {
             return;
         };
         let mut running = step.running.remove(at);
+        self.end_forwarded(&mut running, now);
         let outcome = match outcome {
             ToolOutcome::Waits(open) if self.reach != Reach::Nobody => {
                 step.asking.extend(self.wait_for_child(&running, open, now));
@@ -378,10 +397,12 @@ impl Run {
 
     /// Gives up what runs. Every call gets a result, or no later request would be
     /// taken by a provider; `why` says what happened, for the model.
-    pub(super) fn abort_tools(&mut self, step: Step, why: &str, now: Millis) {
+    pub(super) fn abort_tools(&mut self, mut step: Step, why: &str, now: Millis) {
         self.output(Output::AbortTools);
-        for running in &step.running {
-            self.end_call(running, &Told::unknown(why, !running.tool.read_only, 0), (Vec::new(), None), now);
+        for running in &mut step.running {
+            self.end_forwarded(running, now);
+            let told = Told::unknown(why, !running.tool.read_only, 0);
+            self.end_call(running, &told, (Vec::new(), None), now);
         }
         for (id, name) in &step.pending {
             let told = Told::refused(CANCELLED.to_owned());

@@ -181,6 +181,9 @@ pub(super) async fn whole(
 ) -> ApiResult<Object> {
     let (page, runs) = consistent(app, user, row, before).await?;
     let mut answer = summary(row);
+    if row.owner == Owner::Child {
+        answer.insert_some("parentId", app.store().parent(row.key).await?);
+    }
     let mut feedback = app.store().feedback(row.key).await?;
     let one = |message: &StoredMessage| shown(message, feedback.remove(&message.id));
     answer.insert("messages", page.messages.iter().filter_map(one).collect::<Vec<_>>());

@@ -5,15 +5,16 @@
 use std::sync::Arc;
 
 use futures_channel::mpsc;
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mindset_core::agui::{Message, Role, RunAgentInput};
-use mindset_core::json::{Object, Value};
+use futures_util::{FutureExt, SinkExt};
+use mindset_core::agui::{Message, Role, RunAgentInput, decode_event};
+use mindset_core::json::{self, Object, Value};
 use mindset_core::object;
 use mindset_core::passthrough::Passthrough;
-use mindset_core::turn::{Delegate, Delegated, RunState, ToolOutcome};
+use mindset_core::turn::{Delegate, Delegated, Input, RunState, ToolOutcome};
 
-use super::{Command, Order, Runs};
+use super::follow::Follow;
+use super::{Command, LiveRun, Order, Runs};
 use crate::auth::User;
 use crate::config;
 use crate::error::ApiResult;
@@ -26,6 +27,9 @@ use crate::tools::Scope;
 
 /// How deep work is handed on: an agent asked by another one may ask a third, and that nobody.
 const DEPTH: usize = 2;
+
+/// The way to the run that has handed work over.
+pub(super) type Above = mpsc::Sender<Input>;
 
 /// An agent that work can be handed to.
 #[derive(Debug)]
@@ -162,12 +166,17 @@ impl Runs {
 
     /// Has work done that a run hands over, or go on, and gives what came of it. Dropped, it stops
     /// the work.
-    pub(super) fn work(self: &Arc<Runs>, hander: Hander, work: Delegated) -> BoxFuture<'static, ToolOutcome> {
+    pub(super) fn work(
+        self: &Arc<Runs>,
+        hander: Hander,
+        work: Delegated,
+        above: Above,
+    ) -> BoxFuture<'static, ToolOutcome> {
         let runs = Arc::clone(self);
-        async move { runs.work_now(&hander, &work).await }.boxed()
+        async move { runs.work_now(&hander, &work, above).await }.boxed()
     }
 
-    async fn work_now(self: &Arc<Runs>, hander: &Hander, work: &Delegated) -> ToolOutcome {
+    async fn work_now(self: &Arc<Runs>, hander: &Hander, work: &Delegated, above: Above) -> ToolOutcome {
         let Some(known) = self.agents.get(&(hander.user.app.clone(), work.agent.clone())) else {
             return ToolOutcome::Failed("There is no such agent any more. Go on without it.".to_owned());
         };
@@ -185,11 +194,27 @@ impl Runs {
                 return ToolOutcome::Unknown(format!("The work cannot go on. {}", error.info().message));
             }
         };
+        self.pass_on(&run, work, above).await;
         run.log.ended().await;
         waited.0 = None;
         let state = run.log.state().unwrap_or(RunState::Error);
         let stopped = || ToolOutcome::Unknown("The work was broken off before it was done.".to_owned());
         self.came_to(&hander.user, &work.session, state).await.unwrap_or_else(|_| stopped())
+    }
+
+    /// Tells the run above what is said where the work is done.
+    async fn pass_on(&self, run: &LiveRun, work: &Delegated, mut above: Above) {
+        let mut follow = Follow::new(Arc::clone(self.store.log()), Arc::clone(&run.log), 0);
+        while let Some(texts) = std::future::poll_fn(|cx| follow.poll_events(cx)).await {
+            for text in texts {
+                let event = json::parse(&text).ok().and_then(|event| decode_event(&event).ok());
+                let Some((event, _)) = event else { continue };
+                let said = Input::Child { session: work.session.clone(), event: Box::new(event) };
+                if above.send(said).await.is_err() {
+                    return;
+                }
+            }
+        }
     }
 
     async fn came_to(&self, user: &User, session: &str, state: RunState) -> ApiResult<ToolOutcome> {

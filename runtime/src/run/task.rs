@@ -19,7 +19,7 @@ use mindset_core::turn::{
 };
 use tracing::Instrument;
 
-use super::child::Hander;
+use super::child::{Above, Hander};
 use super::script::{self, Script};
 use super::{Command, LiveRun, Runs, heard};
 use crate::auth::User;
@@ -32,6 +32,9 @@ use crate::tools::Scope;
 
 /// How long a turn that waits for its page keeps its slot.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Events of delegated work that may wait to be told.
+const SAID: usize = 64;
 
 /// What a task begins with.
 pub(super) struct Start {
@@ -74,6 +77,8 @@ pub(super) fn spawn(mut start: Start) {
         calls: FuturesUnordered::new(),
         last: None,
         work: Vec::new(),
+        said: mpsc::channel(SAID),
+        done: None,
         asks: false,
         approves: false,
         broken: false,
@@ -92,6 +97,10 @@ struct Task {
     asked: Instant,
     /// Conversations of the work that it has handed over.
     work: Vec<String>,
+    /// What is said where that work is done.
+    said: (Above, mpsc::Receiver<Input>),
+    /// A tool is done, behind what is said.
+    done: Option<Input>,
     /// The tools that run.
     calls: FuturesUnordered<BoxFuture<'static, Input>>,
     /// The run's last event is kept back until its end is stored and the
@@ -160,7 +169,15 @@ impl Task {
                 ),
             },
             () = until(due) => Input::Tick,
-            Some(done) = self.calls.next() => done,
+            // Before the work is done: its end comes last.
+            Some(said) = self.said.1.next() => said,
+            () = std::future::ready(()), if self.done.is_some() => return Ok(self.done.take()),
+            Some(done) = self.calls.next() => {
+                // It may have been said while this was asked for.
+                let Ok(said) = self.said.1.try_recv() else { return Ok(Some(done)) };
+                self.done = Some(done);
+                said
+            }
             event = said(&mut self.answer), if !full => {
                 if let ModelEvent::Failed(failed) = &event {
                     let model = self.start.model.shown_name();
@@ -239,7 +256,7 @@ impl Task {
             self.start.children.retain(|session| *session != work.session);
             self.work.push(work.session.clone());
         }
-        let hander = request.work.is_some().then(|| self.start.hander.clone());
+        let hander = request.work.is_some().then(|| (self.start.hander.clone(), self.said.0.clone()));
         let (runs, scope) = (Arc::clone(&self.start.runs), self.start.scope.clone());
         let (key, run_id) = (self.start.run.conversation_key, self.start.run_id.clone());
         let watched = self.start.watch.tool(&request);
@@ -248,7 +265,7 @@ impl Task {
         let call = async move {
             let begin = Instant::now();
             let outcome = match (request.work.clone(), hander) {
-                (Some(work), Some(hander)) => runs.work(hander, work).await,
+                (Some(work), Some((hander, above))) => runs.work(hander, work, above).await,
                 _ => runs.tools.call(&scope, &request, (key, waiting)).await,
             };
             watched.end(&outcome);

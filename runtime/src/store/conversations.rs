@@ -135,6 +135,20 @@ impl Store {
         Ok(())
     }
 
+    /// The id of the conversation in which the work of this one was handed over, if that was.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(crate) async fn parent(&self, conversation: i64) -> StoreResult<Option<String>> {
+        sqlx::query_scalar(
+            "SELECT above.id FROM children JOIN conversations AS above ON above.key = children.parent
+             WHERE children.conversation = ?",
+        )
+        .bind(conversation)
+        .fetch_optional(&self.readers)
+        .await
+    }
+
     /// The conversations of all work that was handed over in this one, and of what that handed on.
     ///
     /// # Errors

@@ -53,6 +53,10 @@ impl Telling {
         event: &Event,
         told: &mut Vec<Object>,
     ) {
+        // What an agent that was handed work says is not to be read.
+        if event.subagent_run_id.is_some() {
+            return;
+        }
         match &event.body {
             // That of a run which waited comes before its turn and names no model.
             Body::RunStarted { .. } if event.mindset("model").is_some() => self.begin(session, event, told),
