@@ -3,11 +3,10 @@
 
 mod support;
 
-use std::io::Read;
 use std::sync::{Arc, Mutex};
 
 use mindset_core::json::Value;
-use support::{Folder, Server, kind, last, text};
+use support::{Folder, Running, Server, kind, last, program, text};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -81,52 +80,10 @@ fn untyped(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{body}")
 }
 
-/// The program itself, so that its log can be read. Ends with the value.
-struct Program {
-    child: std::process::Child,
-    url: String,
-    _folder: Folder,
-}
-
-impl Program {
-    fn start(config: &str) -> Program {
-        let folder = Folder::new();
-        let file = folder.path("mindset.toml");
-        std::fs::write(&file, config).unwrap();
-        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_mindset-runtime"))
-            .arg("--config")
-            .arg(file)
-            .env("MINDSET__SERVER__LISTEN", "127.0.0.1:0")
-            .env("MINDSET__SERVER__DATABASE", folder.path("test.db"))
-            .env("MINDSET__SERVER__OPERATIONS", "off")
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        // Byte by byte: what follows the first line stays in the pipe.
-        let (err, mut line, mut byte) = (child.stderr.as_mut().unwrap(), Vec::new(), [0]);
-        while byte != *b"\n" {
-            err.read_exact(&mut byte).unwrap();
-            line.push(byte[0]);
-        }
-        let line = String::from_utf8(line).unwrap();
-        let url = format!("http://{}", line.trim().rsplit_once("http://").unwrap().1);
-        Program { child, url, _folder: folder }
-    }
-
-    /// What it has logged by its end.
-    fn log(mut self) -> String {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-        let mut log = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-        log
-    }
-}
-
 fn config(provider: &str, address: &str) -> String {
     format!(
         "[models.m]\nprovider = '{provider}'\nmodel = 'big'\nbase_url = 'http://{address}/base/'\napi_key = '{KEY}'\n\
-         idle_timeout = '300ms'\n[[apps]]\nuid = 'demo'\nallow_no_origin = true\n[[apps.agents]]\nuid = 'demo'\n\
+         idle_timeout = '20s'\n[[apps]]\nuid = 'demo'\nallow_no_origin = true\n[[apps.agents]]\nuid = 'demo'\n\
          model = 'm'\nanonymous = true\ninstructions = 'Be kind. Never speak of the merger.'\n"
     )
 }
@@ -134,12 +91,13 @@ fn config(provider: &str, address: &str) -> String {
 /// What a visitor sees and what stands in the log, of one run that fails.
 async fn told(provider: &str, answer: &str) -> (String, String) {
     let fake = Fake::start(answer, false).await;
-    let program = Program::start(&config(provider, &fake.address));
-    let server = Server::elsewhere(&program.url);
+    let folder = Folder::new();
+    let mut command = program(&folder, &config(provider, &fake.address));
+    let (running, server) = Running::start(command.env("MINDSET__SERVER__OPERATIONS", "off"));
     let (token, _) = server.anonymous().await;
     let events = server.finish(&token, "r1", "t1", "My password is swordfish.").await;
     assert_eq!(kind(last(&events)), "RUN_ERROR");
-    (last(&events).to_string(), program.log().replace(&fake.address, "HOST"))
+    (last(&events).to_string(), running.stop().replace(&fake.address, "HOST"))
 }
 
 #[tokio::test]
@@ -170,6 +128,11 @@ async fn a_providers_words_reach_no_visitor_and_no_log_if_they_repeat_the_reques
 
 async fn server(provider: &str, address: &str) -> Server {
     Server::with(&config(provider, address), &[]).await
+}
+
+/// One that does not wait long for a model.
+async fn hasty(provider: &str, address: &str) -> Server {
+    Server::with(&config(provider, address).replace("20s", "300ms"), &[]).await
 }
 
 /// One run against a server that answers with `answer`.
@@ -276,7 +239,7 @@ async fn an_answer_that_breaks_off_is_no_answer() {
 #[tokio::test]
 async fn silence_and_absence() {
     let fake = Fake::start(&stream("data: {\"choices\":[{\"delta\":{\"content\":\"Hm\"}}]}\n\n"), true).await;
-    let quiet = server("openai", &fake.address).await;
+    let quiet = hasty("openai", &fake.address).await;
     let (token, _) = quiet.anonymous().await;
     assert_eq!(failure(&quiet.finish(&token, "r1", "t1", "hello").await), ("timeout".into(), true));
 
