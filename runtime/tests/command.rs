@@ -257,10 +257,8 @@ fn faults_of_the_machine() {
     let busy = program(&folder, APP).env("MINDSET__SERVER__LISTEN", &address).output().unwrap();
     assert_eq!(busy.status.code(), Some(1));
     let err = said(&busy).1;
-    assert!(
-        err.lines().count() == 1 && err.contains(&address) && err.contains("MINDSET__SERVER__LISTEN"),
-        "{err}"
-    );
+    let lines = err.lines().filter(|line| !line.contains("slow statement"));
+    assert!(lines.count() == 1 && err.contains(&address) && err.contains("MINDSET__SERVER__LISTEN"), "{err}");
 
     std::fs::write(
         folder.path("broken.db"),
@@ -304,9 +302,11 @@ fn a_signal_ends_it_well() {
         .spawn()
         .unwrap();
     let mut err = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    err.read_line(&mut line).unwrap();
-    assert!(line.contains("listening on http://127.0.0.1:"), "{line}");
+    // On a machine that stalls the database is called slow before.
+    let mut begin = String::new();
+    while !begin.contains("listening on http://127.0.0.1:") {
+        assert!(err.read_line(&mut begin).unwrap() > 0, "{begin}");
+    }
     let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
