@@ -28,7 +28,7 @@ test("the panel adds no heading to the page's outline, and one landmark by its n
 
 test('everything that takes a word or a press has a name, and is large enough to hit', async () => {
   for (const [hasTouch, least] of [[false, 24], [true, 44]]) {
-    for (const state of ['question', 'error', 'new messages', 'sources']) {
+    for (const state of ['question', 'error', 'new messages', 'sources', 'queue, changing']) {
       const host = await s.ready({ context: { hasTouch, isMobile: hasTouch, viewport: { width: 360, height: 640 } }, head: '<meta name="viewport" content="width=device-width">' });
       await STATES[state].reach(host, s.runtime);
       const parts = await host.run(() => [...document.getElementById('agent').shadowRoot.querySelectorAll('button, a, textarea, input, [tabindex="0"]')]
@@ -43,6 +43,26 @@ test('everything that takes a word or a press has a name, and is large enough to
       }
     }
   }
+});
+
+test('with text of twice the size nothing is out of reach in the drawer, and what is too long is seen', async () => {
+  const head = '<style>h1 { display: none } mindset-agent { --mindset-font-size: 30px; height: 640px }</style>';
+  const options = { context: { viewport: { width: 320, height: 640 } }, head };
+  const drawer = await s.ready(options);
+  await STATES.settings.reach(drawer, s.runtime);
+  const cut = await drawer.panel.host.locator('[part=panel]').evaluate((panel) => panel.scrollHeight - panel.clientHeight);
+  assert.ok(cut <= 1, `${cut} px are out of reach`);
+  const long = await s.ready(options);
+  await STATES['too long'].reach(long, s.runtime);
+  const width = await long.panel.input.evaluate((input) => input.clientWidth);
+  assert.ok(width >= 100, `the text box is ${width} px wide`);
+});
+
+test('under a finger the words of a check box are as large as a button', async () => {
+  const host = await s.ready({ context: { hasTouch: true, isMobile: true, viewport: { width: 360, height: 640 } }, head: '<meta name="viewport" content="width=device-width">' });
+  await STATES.forms.reach(host, s.runtime);
+  const heights = await host.panel.log.getByRole('checkbox').evaluateAll((all) => all.map((box) => box.labels[0].offsetHeight));
+  assert.ok(heights.length && heights.every((height) => height >= 44), `${heights}`);
 });
 
 for (const [name, options] of Object.entries({
