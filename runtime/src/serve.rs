@@ -1,24 +1,19 @@
 //! The listener and its connections. Our own loop and not axum's, because that one
 //! waits for ever for the head of a request.
 
-mod stalled;
+mod chunks;
+mod connection;
+mod handover;
+mod socket;
 
 use std::io::ErrorKind;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::ConnectInfo;
-use axum::http::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tower::ServiceExt;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 
-use stalled::Impatient;
+use connection::Connection;
 
 /// Pause after the system refused a connection, for example for lack of files.
 const REFUSED: Duration = Duration::from_millis(200);
@@ -35,6 +30,18 @@ pub(crate) struct Patience {
     pub(crate) reader: Duration,
 }
 
+/// The connections that are open.
+#[derive(Debug)]
+pub(crate) struct Open(watch::Sender<bool>);
+
+impl Open {
+    /// Lets every answer under way come to its end, and closes.
+    pub(crate) async fn shutdown(self) {
+        self.0.send_replace(true);
+        self.0.closed().await;
+    }
+}
+
 /// Accepts connections until `stop` is ready; what comes back waits for those that
 /// are open. One that keeps the server waiting for longer than `patience` is closed.
 pub(crate) async fn until(
@@ -42,16 +49,22 @@ pub(crate) async fn until(
     listener: TcpListener,
     router: Router,
     patience: Patience,
-) -> GracefulShutdown {
-    let connections = GracefulShutdown::new();
+) -> Open {
+    let open = Open(watch::Sender::new(false));
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = &mut stop => return connections,
+            () = &mut stop => return open,
         };
         match accepted {
-            Ok((socket, peer)) => open(&connections, socket, peer, router.clone(), patience),
+            Ok((socket, peer)) => {
+                // Small events must not wait for more to come.
+                let _ = socket.set_nodelay(true);
+                let connection =
+                    Connection { peer, router: router.clone(), patience, stop: open.0.subscribe() };
+                tokio::spawn(connection.serve(socket));
+            }
             // One that hung up while it waited says nothing about the next.
             Err(e) if matches!(e.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) => {}
             Err(error) => {
@@ -60,29 +73,4 @@ pub(crate) async fn until(
             }
         }
     }
-}
-
-fn open(
-    connections: &GracefulShutdown,
-    socket: TcpStream,
-    peer: SocketAddr,
-    router: Router,
-    patience: Patience,
-) {
-    // Small events must not wait for more to come.
-    let _ = socket.set_nodelay(true);
-    let service = router.map_request(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(peer));
-        request
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(patience.head)
-        .max_buf_size(BUFFER)
-        .serve_connection(
-            TokioIo::new(Impatient::new(socket, patience.reader)),
-            TowerToHyperService::new(service),
-        );
-    // A client that breaks off is no event, so nobody asks for what comes of it.
-    tokio::spawn(connections.watch(connection));
 }

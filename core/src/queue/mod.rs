@@ -227,7 +227,12 @@ impl Queue {
 
     /// What follows, until there is nothing.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        let output = self.outputs.pop_front();
+        // There is one queue for each user, and nearly always it has none.
+        if self.outputs.is_empty() {
+            self.outputs = VecDeque::new();
+        }
+        output
     }
 
     /// Whether nothing runs and nothing waits.

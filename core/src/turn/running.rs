@@ -141,6 +141,8 @@ impl Run {
         };
         run.begin(truncate, new, warnings, now);
         run.resume(decided, now);
+        // Thousands of runs wait for their models with what they were given, and no more.
+        run.messages.shrink_to_fit();
         Ok(run)
     }
 

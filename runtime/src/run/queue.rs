@@ -266,6 +266,10 @@ impl Line {
                 Output::Steers { .. } | Output::Steered { .. } => {}
             }
         }
+        // Nobody waits, nearly always, and an empty map still has its first node.
+        if self.waiting.is_empty() {
+            self.waiting = BTreeMap::new();
+        }
         admitted
     }
 
