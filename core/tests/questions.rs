@@ -227,3 +227,20 @@ fn a_tool_that_asks_nobody_hears_so_once() {
     assert_eq!((b.calls.len(), b.requests.len()), (2, 2));
     assert!(told(&b, "a").0.contains("nobody can answer"));
 }
+
+/// The result of an application's call brings questions; approvals are heard by a listener only.
+#[test]
+fn an_application_without_a_listener_reads_questions_and_decides_nothing() {
+    let props = r#"{"agentSession":true,"passthroughParams":{"key":"KEY"}}"#;
+    let mut b = first(Some(props));
+    b.model(call(0, Some("q"), "ask_user", QUESTIONS)).model(pay(1, "a")).model([end()]);
+    let asks = interrupts(&b);
+    assert_eq!((asks.len(), asks[0].reason.as_str()), (1, "input_required"));
+    assert!(b.result_of("a").mindset("declined").is_none() && b.calls.is_empty());
+    assert!(b.store.iter().any(|m| m.content.contains("Nobody can approve")), "{:?}", b.store);
+
+    let mut b = first(Some(props));
+    b.model(call(0, Some("f"), "bank__look_up", "{}")).model([end()]);
+    b.tool("f", form(false));
+    assert_eq!(interrupts(&b)[0].tool_call_id.as_deref(), Some("f"));
+}

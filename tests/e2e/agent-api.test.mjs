@@ -141,6 +141,15 @@ test('nobody listens: an approval is denied at once, and the model hears that no
   assert.match(model.requests.at(-1).at(-1).content, /approv/);
 });
 
+test('nobody listens: a questionnaire is in the result all the same', async () => {
+  const agent = service();
+  const { sessionId, status, pendingQuestion } = await agent.run({ text: say(ROOM) });
+  assert.deepEqual([status, pendingQuestion?.request.title], ['finished', 'A room']);
+  const answers = [{ stepId: 'room', selectedOptionIds: ['b'] }];
+  assert.equal((await agent.answer({ sessionId, questionId: pendingQuestion.questionId, answers })).text, 'Done.');
+  assert.match(model.requests.at(-1).at(-1).content, /Bay/);
+});
+
 test('a questionnaire ends the turn, and is answered or dismissed before anything else runs', async () => {
   const agent = service();
   const { events, onEvent } = ear();

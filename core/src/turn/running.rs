@@ -59,6 +59,8 @@ pub(super) struct Run {
 pub(super) enum Reach {
     /// Nobody: the client says what it can do, and that is not among it.
     Nobody,
+    /// An application that takes questions from the result of its call, and hears of no approval.
+    Questions,
     /// Somebody, the client promises.
     Promised,
     /// Perhaps somebody: the client says nothing of itself.
@@ -70,9 +72,20 @@ impl Reach {
         let mindset = input.forwarded_props.as_ref().and_then(|props| props.get("mindset"));
         match mindset.filter(|mindset| !mindset.is_null()) {
             None => Reach::Unsaid,
-            Some(mindset) if mindset.get("answers").and_then(Value::as_bool) == Some(true) => Reach::Promised,
-            Some(_) => Reach::Nobody,
+            Some(mindset) => {
+                let says = |key| mindset.get(key).and_then(Value::as_bool) == Some(true);
+                match (says("answers"), says("agentSession")) {
+                    (true, _) => Reach::Promised,
+                    (false, true) => Reach::Questions,
+                    (false, false) => Reach::Nobody,
+                }
+            }
         }
+    }
+
+    /// Whether somebody may decide what a call is allowed.
+    pub(super) fn approves(self) -> bool {
+        matches!(self, Reach::Promised | Reach::Unsaid)
     }
 }
 

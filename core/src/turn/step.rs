@@ -226,7 +226,7 @@ impl Run {
 
     /// The question whether a call may run.
     fn approval(&mut self, tool: ServerTool, named: bool, arguments: &FullArgs) -> Fate {
-        if self.reach == Reach::Nobody {
+        if !self.reach.approves() {
             return Fate::Refused(NOBODY.to_owned());
         }
         let id = self.ids.next_id();

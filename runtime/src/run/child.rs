@@ -69,7 +69,7 @@ impl Hander {
         let mindset = order.input.forwarded_props.as_ref().and_then(|props| props.get("mindset"));
         let props = mindset.filter(|mindset| !mindset.is_null()).map(|mindset| {
             let mut own = Object::new();
-            for key in ["answers", "passthroughParams"] {
+            for key in ["answers", "agentSession", "passthroughParams"] {
                 own.insert_some(key, mindset.get(key).cloned());
             }
             Value::Object(object! { "mindset": own })
