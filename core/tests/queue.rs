@@ -28,6 +28,7 @@ enum Kind {
 struct Row {
     run: String,
     session: String,
+    /// It needs a slot: the application's, or an agent's.
     app: bool,
     kind: Kind,
     /// When it came.
@@ -78,7 +79,7 @@ impl Model {
         self.rows.push(Row {
             run,
             session,
-            app: call.caller == Caller::Application,
+            app: call.caller != Caller::User,
             kind,
             seq: self.seq,
             slot,
@@ -89,7 +90,7 @@ impl Model {
 
     fn accept(&mut self, call: &Call) {
         let session = call.session.as_str();
-        let (app, turn) = (call.caller == Caller::Application, self.turn(session));
+        let (app, turn) = (call.caller != Caller::User, self.turn(session));
         let goes_on = self.at(session, &[Kind::GoesOn]).is_some();
         let waits = turn.is_some_and(|at| self.rows[at].kind == Kind::Waits);
         let refuse = |model: &mut Model, why: &str| model.said.push(format!("refuse {} {why}", call.run));
@@ -365,7 +366,7 @@ fn any_input(dice: &mut Dice, pair: &Pair, number: usize) -> Input {
     };
     match dice.below(16) {
         0..=6 => {
-            let caller = if dice.once_in(3) { Caller::User } else { Caller::Application };
+            let caller = dice.pick(&[Caller::User, Caller::Application, Caller::Application, Caller::Agent]);
             let when_busy =
                 dice.pick(&[None, Some(WhenBusy::Queue), Some(WhenBusy::Queue), Some(WhenBusy::Steer)]);
             let continues = dice.once_in(6);

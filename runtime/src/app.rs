@@ -94,6 +94,7 @@ impl App {
             })
         }));
         app.runs().wait_on().await.map_err(broken)?;
+        app.runs().go_on_in_background().await.map_err(broken)?;
         Ok(app)
     }
 

@@ -26,6 +26,15 @@ pub enum Caller {
     User,
     /// The application, by its agent API.
     Application,
+    /// An agent, for work that it hands over and does not wait for.
+    Agent,
+}
+
+impl Caller {
+    /// Whether its turns need slots.
+    fn takes_slots(self) -> bool {
+        self != Caller::User
+    }
 }
 
 /// What a call wants when its session is busy.
@@ -322,7 +331,7 @@ impl Queue {
     fn enqueue(&mut self, call: Call) {
         let limit = self.slots * LINE;
         let full = match call.caller {
-            Caller::Application => self.slots_taken() >= self.slots && self.line() >= limit,
+            Caller::Application | Caller::Agent => self.slots_taken() >= self.slots && self.line() >= limit,
             Caller::User => {
                 let session = self.sessions.get(&call.session);
                 session.is_some_and(|s| s.queue.iter().filter(|e| e.caller == Caller::User).count() >= limit)

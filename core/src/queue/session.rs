@@ -52,7 +52,7 @@ impl Entry {
 
     /// Whether it stands in line.
     pub(super) fn wants_slot(&self) -> bool {
-        self.caller == Caller::Application && !self.slot
+        self.caller.takes_slots() && !self.slot
     }
 }
 
@@ -85,13 +85,13 @@ impl Session {
         let slot = ended.as_ref().is_some_and(|turn| turn.slot);
         let before = ended.filter(|_| end == End::Refused).and_then(|turn| turn.before);
         if let Some(turn) = before {
-            let slot = slot && turn.caller == Caller::Application;
+            let slot = slot && turn.caller.takes_slots();
             self.turn = Some(Turn { slot, ..*turn });
             return;
         }
         let mut unread = std::mem::take(&mut self.steers);
         if let Some(first) = unread.first_mut() {
-            first.slot = slot && first.caller == Caller::Application;
+            first.slot = slot && first.caller.takes_slots();
         }
         for entry in &mut self.queue {
             entry.continues = false;

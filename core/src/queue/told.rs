@@ -6,13 +6,14 @@ use crate::error::ErrorInfo;
 use crate::json::{Object, Value};
 use crate::object;
 
-/// The first event of a run that waits, whose turn will have its own id.
-pub fn run_started(thread_id: &str, run_id: &str, now: Millis) -> Event {
+/// The first event of a run that waits, whose turn will have its own id; `parent` is the run that
+/// has handed it its work.
+pub fn run_started(thread_id: &str, run_id: &str, parent: Option<&str>, now: Millis) -> Event {
     let body = Body::RunStarted {
         thread_id: thread_id.to_owned(),
         run_id: run_id.to_owned(),
         protocol_version: Some(PROTOCOL_VERSION.to_owned()),
-        parent_run_id: None,
+        parent_run_id: parent.map(str::to_owned),
     };
     event(body, object! { "turnId": run_id }, now)
 }

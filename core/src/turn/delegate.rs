@@ -37,6 +37,8 @@ pub struct Delegated {
     pub agent: String,
     /// What it is to do: all that it learns of the conversation.
     pub task: String,
+    /// The run that hands it over does not wait for it.
+    pub background: bool,
     /// What people have decided since it stopped to ask; empty when it begins.
     pub resume: Vec<ResumeEntry>,
 }
@@ -57,7 +59,8 @@ pub(super) fn tool(agents: &[Delegate]) -> ServerTool {
     let names: Vec<String> = agents.iter().map(|agent| [&*agent.uid, ": ", &*agent.name].concat()).collect();
     let description = [
         "Hands work to another agent and gives what it answers. It knows nothing of this conversation: put everything \
-         it needs into the task, and what the answer must hold. The agents are: ",
+         it needs into the task, and what the answer must hold. With `background` it goes on by itself, and you are told \
+         later what came of it. The agents are: ",
         &names.join("; "),
         ".",
     ];
@@ -67,6 +70,7 @@ pub(super) fn tool(agents: &[Delegate]) -> ServerTool {
         "properties": object! {
             "agent": object! { "type": "string", "enum": uids, "description": "Who does it" },
             "task": object! { "type": "string", "minLength": 1_u64, "maxLength": TASK, "description": "What to do" },
+            "background": object! { "type": "boolean", "description": "Do not wait for the answer" },
         },
         "required": vec![Value::from("agent"), Value::from("task")],
         "additionalProperties": false,
@@ -145,6 +149,7 @@ impl Run {
             session: self.ids.next_id(),
             agent: text("agent"),
             task: text("task"),
+            background: arguments.get("background").and_then(Value::as_bool) == Some(true),
             resume: Vec::new(),
         }
     }
@@ -164,7 +169,7 @@ impl Run {
 
     /// Tells that the work of a call begins or goes on.
     pub(super) fn tell_work(&mut self, running: &Running, now: Millis) {
-        let Some(work) = &running.work else { return };
+        let Some(work) = running.work.as_ref().filter(|work| !work.background) else { return };
         let body = Body::SubagentStarted {
             subagent_run_id: work.session.clone(),
             name: self.name_of(&work.agent),
@@ -178,7 +183,7 @@ impl Run {
 
     /// Tells that the work of a call is over.
     pub(super) fn tell_worked(&mut self, running: &Running, told: &Told, now: Millis) {
-        let Some(work) = &running.work else { return };
+        let Some(work) = running.work.as_ref().filter(|work| !work.background) else { return };
         let subagent_run_id = work.session.clone();
         let body = if told.ok {
             Body::SubagentFinished { subagent_run_id, result: None, outcome: None }

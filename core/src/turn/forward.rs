@@ -8,6 +8,9 @@ use super::results::TOOL_START;
 use super::running::Run;
 use super::step::Running;
 
+/// How work stands that goes on in the background.
+const CHILD: &str = "mindset.child";
+
 /// What readers were told of one piece of work.
 #[derive(Default)]
 pub(super) struct Forwarded {
@@ -53,7 +56,7 @@ impl Run {
                 parent_subagent_run_id.get_or_insert_with(|| work.session.clone());
             }
             Body::SubagentFinished { .. } | Body::SubagentError { .. } => {}
-            Body::Custom { name, .. } if name != TOOL_START => return,
+            Body::Custom { name, .. } if name != TOOL_START && name != CHILD => return,
             Body::TextMessageStart { .. }
             | Body::TextMessageContent { .. }
             | Body::TextMessageEnd { .. }

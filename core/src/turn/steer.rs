@@ -14,7 +14,8 @@ const STEERED: &str = "mindset.steered";
 /// A message to the running turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steer {
-    /// The run that was posted with it, which is over when the turn has read it.
+    /// The run that was posted with it, which is over when the turn has read it; empty: nobody has
+    /// said it, and it is taken in once.
     pub run_id: String,
     /// The message, of role `User`.
     pub message: StoredMessage,
@@ -38,12 +39,20 @@ impl Run {
     /// the turn has done so far.
     pub(super) fn read_steers(&mut self, now: Millis) {
         for Steer { run_id, mut message } in self.steers.take() {
-            if self.messages.iter().any(|stored| stored.id == message.id) {
+            let (known, is_note) = (self.messages.iter().any(|m| m.id == message.id), run_id.is_empty());
+            if known && is_note {
+                continue;
+            }
+            if known {
                 message.id = self.ids.next_id();
             }
             message.run_id.clone_from(&self.run_id);
             message.steered = true;
             message.created_at = now;
+            if is_note {
+                self.store([message]);
+                continue;
+            }
             let mut value = object! {
                 "runId": run_id, "messageId": &message.id, "content": &message.content,
                 "inputType": if message.silent { "PSEUDO_HUMAN" } else { "HUMAN" },

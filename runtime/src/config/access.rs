@@ -9,6 +9,11 @@ use super::reader::{Node, Reader};
 const CONCURRENCY: u64 = 4;
 const MOST: u64 = 32;
 
+/// How often work is handed on, unless an application says otherwise, and at most: the third agent of
+/// a chain hands on nothing.
+const DEPTH: u64 = 2;
+const DEEPEST: u64 = 8;
+
 /// `agent_access` and `agent_concurrency` of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentAccess {
@@ -47,6 +52,24 @@ impl<'a> Reader<'a> {
             );
         }
         AgentAccess { run, read, concurrency: usize::try_from(concurrency).unwrap_or(1) }
+    }
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn delegation_depth(&mut self, node: &Node<'a>) -> usize {
+        let depth = self.number(node, "delegation_depth").unwrap_or(DEPTH);
+        if depth > DEEPEST {
+            let remedy = format!("take 0 to {DEEPEST}; 0 hands on nothing");
+            self.fault(&node.path("delegation_depth"), "not how often work can be handed on", &remedy);
+        }
+        usize::try_from(depth).unwrap_or(0)
+    }
+}
+
+/// Prints how often work is handed on, if that is not as usual.
+pub(super) fn print_depth(depth: usize, table: &mut Table) {
+    if depth as u64 != DEPTH {
+        table.insert("delegation_depth".into(), integer(depth as u64));
     }
 }
 

@@ -163,6 +163,8 @@ pub struct App {
     pub allow_no_origin: bool,
     /// What it may do with the agent for its users.
     pub agent_access: AgentAccess,
+    /// How often work is handed on.
+    pub delegation_depth: usize,
     /// The agent of those who name none; absent: the first one.
     pub default_agent: Option<String>,
     /// Models that runs may choose besides those of its agents.

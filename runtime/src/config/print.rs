@@ -95,6 +95,7 @@ fn app(a: &App) -> Table {
     t.insert("origins".into(), texts(a.origins.iter().map(|o| o.as_str().to_owned())));
     t.insert("allow_no_origin".into(), Value::Boolean(a.allow_no_origin));
     access::print(a.agent_access, &mut t);
+    access::print_depth(a.delegation_depth, &mut t);
     offers::print(a, &mut t);
     if !a.contexts.is_empty() {
         t.insert(

@@ -241,6 +241,7 @@ impl<'a> Reader<'a> {
                 "allow_no_origin",
                 "agent_access",
                 "agent_concurrency",
+                "delegation_depth",
                 "default_agent",
                 "models",
                 "contexts",
@@ -256,15 +257,7 @@ impl<'a> Reader<'a> {
                 api_keys.push(key);
             }
         }
-        let mut origins = Vec::new();
-        for text in self.list(node, "origins") {
-            match Origin::parse(&text) {
-                Ok(origin) => origins.push(origin),
-                Err(problem) => {
-                    self.fault(&node.path("origins"), &problem, "the value is a list of origins in quotes");
-                }
-            }
-        }
+        let origins = self.origins(node);
         let (contexts, mut mcp_servers) = (self.contexts(node), self.mcp_servers(node));
         let (services, served) = self.services(node);
         mcp_servers.extend(served);
@@ -278,6 +271,7 @@ impl<'a> Reader<'a> {
         self.check_agents(node, &nodes, &agents);
         let allow_no_origin = self.boolean(node, "allow_no_origin").unwrap_or(false);
         let agent_access = self.agent_access(node);
+        let delegation_depth = self.delegation_depth(node);
         let (default_agent, models) = (self.default_agent(node, &agents), self.offered_models(node, models));
         App {
             uid,
@@ -285,6 +279,7 @@ impl<'a> Reader<'a> {
             origins,
             allow_no_origin,
             agent_access,
+            delegation_depth,
             default_agent,
             models,
             contexts,
@@ -292,6 +287,19 @@ impl<'a> Reader<'a> {
             services,
             agents,
         }
+    }
+
+    fn origins(&mut self, node: &Node<'a>) -> Vec<Origin> {
+        let mut origins = Vec::new();
+        for text in self.list(node, "origins") {
+            match Origin::parse(&text) {
+                Ok(origin) => origins.push(origin),
+                Err(problem) => {
+                    self.fault(&node.path("origins"), &problem, "the value is a list of origins in quotes");
+                }
+            }
+        }
+        origins
     }
 
     fn agent(

@@ -48,6 +48,15 @@ pub(super) async fn find<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<
     }
 }
 
+/// The agent that goes on with work which was handed to it; the user need not be allowed to talk to it.
+///
+/// # Errors
+/// The app has none with this uid.
+pub(super) fn handed<'a>(app: &'a App, user: &User, uid: &str) -> ApiResult<Asked<'a>> {
+    let agent = config(app, user)?.agent(uid).ok_or_else(|| unknown_agent(uid))?;
+    Ok(Asked { agent, session: None })
+}
+
 /// The user's app.
 ///
 /// # Errors

@@ -183,6 +183,7 @@ pub(super) async fn whole(
     let mut answer = summary(row);
     if row.owner == Owner::Child {
         answer.insert_some("parentId", app.store().parent(row.key).await?);
+        answer.insert("background", app.runs().background(user, &row.id).await?.is_some());
     }
     let mut feedback = app.store().feedback(row.key).await?;
     let one = |message: &StoredMessage| shown(message, feedback.remove(&message.id));
@@ -216,7 +217,34 @@ pub(super) async fn whole(
     answer.insert("openInterrupts", open.interrupts);
     let queue = app.runs().follow_ups(user, &row.id);
     answer.insert("queue", queue.iter().map(follow_up).collect::<Vec<_>>());
+    let children = children(app, user, row).await?;
+    if !children.is_empty() {
+        answer.insert("children", children);
+    }
     Ok(answer)
+}
+
+/// How work stands that goes on in the background of a conversation.
+async fn children(app: &App, user: &User, row: &ConversationRow) -> ApiResult<Vec<Object>> {
+    let mut all = Vec::new();
+    for child in app.store().in_background(row.key).await? {
+        let RunsOf { active, last } = app.runs().of(user, child.key).await?;
+        let queued = app.runs().follow_ups(user, &child.id).into_iter().next();
+        let (run_id, state) = match (&active, &queued, &last) {
+            (Some(run), _, _) => (run.id.as_str(), run.status.as_str()),
+            (None, Some(queued), _) => (queued.run_id.as_str(), RunStatus::Queued.as_str()),
+            (None, None, Some(last)) => (last.id.as_str(), last.status.as_str()),
+            (None, None, None) => continue,
+        };
+        let mut one = object! {
+            "sessionId": &child.id, "agentUid": &child.agent, "runId": run_id, "state": state,
+        };
+        if let Some(run) = active.as_ref().filter(|run| run.status != RunStatus::Running) {
+            one.insert("openInterrupts", Open::of(app, &child, run).await?.interrupts);
+        }
+        all.push(one);
+    }
+    Ok(all)
 }
 
 /// A run that waits, as lists show it.

@@ -19,8 +19,9 @@ use super::{EVENT_STREAM, Segment, body, conversations, json, models, surrogates
 use crate::app::App;
 use crate::auth::User;
 use crate::error::{ApiError, ApiResult};
+use crate::mcp::Caller;
 use crate::permissions::Permission;
-use crate::run::{Attached, Order, Reader};
+use crate::run::{Attached, Handed, Order, Reader};
 use crate::{clock, ids};
 
 /// Starts a run and streams its events; the same id and body finds the same run. With `Accept:
@@ -34,7 +35,11 @@ pub(super) async fn create(
     let user = app.tokens().bearer(&headers, clock::now())?;
     let text = body::read_text(body, &app.config().server).await?;
     let posted = body::parse(&text)?;
-    let Asked { agent, session } = asked::find(&app, &user, &agent_uid).await?;
+    let handed = app.runs().background(&user, posted.str("threadId").unwrap_or("")).await?;
+    let asked = match &handed {
+        Some(_) => asked::handed(&app, &user, &agent_uid)?,
+        None => asked::find(&app, &user, &agent_uid).await?,
+    };
     let input = decode_input(&posted).map_err(|error| {
         let why = match error {
             DecodeError::Malformed(text) => text,
@@ -44,8 +49,9 @@ pub(super) async fn create(
     })?;
     surrogates::refuse_halves(&text, &["forwardedProps", "mindset", "passthroughParams"])?;
     let body_hash = body_hash(&agent_uid, &posted);
-    let order =
-        order(&app, (user, agent_uid), Asked { agent, session }, (input, body_hash), &headers).await?;
+    let mut order = order(&app, (user, agent_uid), (asked, handed), (input, body_hash), &headers).await?;
+    // It takes no message of anybody.
+    order.handed = order.handed.take().filter(|_| order.continues());
     let (user, run_id) = (order.user.clone(), order.input.run_id.clone());
     let run = app.runs().start(order).await?;
     if !run.kept {
@@ -64,7 +70,7 @@ pub(super) async fn create(
 async fn order(
     app: &App,
     (user, agent_uid): (User, String),
-    Asked { agent, session }: Asked<'_>,
+    (Asked { agent, session }, handed): (Asked<'_>, Option<Handed>),
     (input, body_hash): (RunAgentInput, String),
     headers: &HeaderMap,
 ) -> ApiResult<Order> {
@@ -74,11 +80,18 @@ async fn order(
     if agent_call {
         app.permissions().check(&user, Permission::Run)?;
     }
+    let mut scope = asked::scope(app, &user, agent, session).await?;
+    if let Some(handed) = &handed {
+        // Its tools work for whom those above work, as when it began.
+        let Asked { agent: above, session } = asked::find(app, &user, &handed.agent).await?;
+        let caller = asked::scope(app, &user, above, session).await?.caller;
+        scope.caller = Caller { session: agent.uid.clone(), ..caller };
+    }
     Ok(Order {
-        agent_call,
+        agent_call: agent_call || handed.as_ref().is_some_and(|handed| handed.agent_call),
         when_busy,
-        handed: None,
-        scope: asked::scope(app, &user, agent, session).await?,
+        handed,
+        scope,
         agent: agent.clone(),
         body_hash,
         agent_uid,
@@ -101,10 +114,14 @@ pub(crate) async fn own_order(
     agent_uid: String,
     input: RunAgentInput,
 ) -> ApiResult<Order> {
-    let asked = asked::find(app, &user, &agent_uid).await?;
+    let handed = app.runs().background(&user, &input.thread_id).await?;
+    let asked = match &handed {
+        Some(_) => asked::handed(app, &user, &agent_uid)?,
+        None => asked::find(app, &user, &agent_uid).await?,
+    };
     // The id is fresh, so nobody can post the same order again.
     let body_hash = ids::hash(input.run_id.as_bytes());
-    order(app, (user, agent_uid), asked, (input, body_hash), &HeaderMap::new()).await
+    order(app, (user, agent_uid), (asked, handed), (input, body_hash), &HeaderMap::new()).await
 }
 
 /// Somebody is there who can answer what the run asks.

@@ -45,7 +45,7 @@ impl Order {
     }
 
     /// Whether it only brings what a turn waits for: results of tools, or what people have decided.
-    pub(super) fn continues(&self) -> bool {
+    pub(crate) fn continues(&self) -> bool {
         self.input.messages.last().is_some_and(|m| m.role == Role::Tool) || !self.input.resume.is_empty()
     }
 
@@ -158,7 +158,11 @@ impl Runs {
         Ok(Call {
             run: order.input.run_id.clone(),
             session: order.input.thread_id.clone(),
-            caller: if order.agent_call { Caller::Application } else { Caller::User },
+            caller: match &order.handed {
+                Some(handed) if !handed.agent_call => Caller::Agent,
+                None if !order.agent_call => Caller::User,
+                _ => Caller::Application,
+            },
             when_busy: order.when_busy,
             continues,
             waiting,

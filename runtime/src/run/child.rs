@@ -11,6 +11,7 @@ use mindset_core::agui::{Message, Role, RunAgentInput, decode_event};
 use mindset_core::json::{self, Object, Value};
 use mindset_core::object;
 use mindset_core::passthrough::Passthrough;
+use mindset_core::queue::WhenBusy;
 use mindset_core::turn::{Delegate, Delegated, Input, RunState, ToolOutcome};
 
 use super::follow::Follow;
@@ -25,9 +26,6 @@ use crate::observe::RunWatch;
 use crate::store::RunStatus;
 use crate::tools::Scope;
 
-/// How deep work is handed on: an agent asked by another one may ask a third, and that nobody.
-const DEPTH: usize = 2;
-
 /// The way to the run that has handed work over.
 pub(super) type Above = mpsc::Sender<Input>;
 
@@ -41,17 +39,23 @@ pub(super) struct Known {
 /// By whom a run was handed its work.
 #[derive(Debug, Clone)]
 pub(crate) struct Handed {
-    /// The conversation and the run.
+    /// The conversation, its id and whom it is with, and the run.
     pub(super) conversation: i64,
+    pub(super) thread: String,
+    pub(crate) agent: String,
     pub(super) run_id: String,
     /// The agents above, the first one first.
     pub(super) above: Vec<String>,
+    /// The application has begun the first turn of all.
+    pub(crate) agent_call: bool,
+    /// Nobody waits for the work.
+    pub(super) background: bool,
 }
 
 /// What a run passes on with the work that it hands over.
 #[derive(Clone)]
 pub(super) struct Hander {
-    user: User,
+    pub(super) user: User,
     caller: Caller,
     handed: Handed,
     /// Whether somebody can answer, and what the page supplies.
@@ -65,7 +69,15 @@ impl Hander {
     pub(super) fn new(order: &Order, conversation: i64) -> Hander {
         let mut above = order.handed.as_ref().map_or_else(Vec::new, |handed| handed.above.clone());
         above.push(order.agent.uid.clone());
-        let handed = Handed { conversation, run_id: order.input.run_id.clone(), above };
+        let handed = Handed {
+            conversation,
+            thread: order.input.thread_id.clone(),
+            agent: order.agent_uid.clone(),
+            run_id: order.input.run_id.clone(),
+            above,
+            agent_call: order.handed.as_ref().map_or(order.agent_call, |handed| handed.agent_call),
+            background: false,
+        };
         let mindset = order.input.forwarded_props.as_ref().and_then(|props| props.get("mindset"));
         let props = mindset.filter(|mindset| !mindset.is_null()).map(|mindset| {
             let mut own = Object::new();
@@ -84,7 +96,7 @@ impl Hander {
     }
 
     /// The order that has the work done, or go on.
-    fn order(&self, known: &Known, work: &Delegated) -> Order {
+    pub(super) fn order(&self, known: &Known, work: &Delegated) -> Order {
         let Known { agent, model } = known;
         let messages = match work.resume.is_empty() {
             true => vec![Message::text(ids::uuid(), Role::User, &work.task)],
@@ -101,6 +113,9 @@ impl Hander {
         let caller = Caller { session: agent.uid.clone(), ..self.caller.clone() };
         let (contexts, mcp_servers) = (agent.contexts.clone(), agent.mcp_servers.clone());
         let watch = RunWatch::new(&agent.uid, &work.session, model.as_ref(), None);
+        let handed = Handed { background: work.background, ..self.handed.clone() };
+        // The id is fresh, so nobody can post the same order again.
+        let body_hash = ids::hash(input.run_id.as_bytes());
         Order {
             user: self.user.clone(),
             agent: agent.clone(),
@@ -110,11 +125,11 @@ impl Hander {
             model_id: agent.model.clone(),
             model_chosen: false,
             watch,
-            agent_call: false,
-            when_busy: None,
-            handed: Some(self.handed.clone()),
+            agent_call: handed.background && handed.agent_call,
+            when_busy: work.background.then_some(WhenBusy::Queue),
+            handed: Some(handed),
             input,
-            body_hash: String::new(),
+            body_hash,
         }
     }
 }
@@ -153,7 +168,7 @@ impl Runs {
     pub(super) fn delegates(&self, order: &Order) -> Vec<Delegate> {
         let none = Vec::new();
         let above = order.handed.as_ref().map_or(&none, |handed| &handed.above);
-        if above.len() >= DEPTH {
+        if above.len() >= self.depths.get(&order.user.app).copied().unwrap_or(0) {
             return Vec::new();
         }
         let free = |uid: &&String| **uid != order.agent.uid && !above.contains(uid);
@@ -162,6 +177,11 @@ impl Runs {
             Some(Delegate { uid: uid.clone(), name: known.agent.name.clone() })
         });
         named.collect()
+    }
+
+    /// An agent that work can be handed to.
+    pub(super) fn known_agent(&self, app: &str, uid: &str) -> Option<&Known> {
+        self.agents.get(&(app.to_owned(), uid.to_owned()))
     }
 
     /// Has work done that a run hands over, or go on, and gives what came of it. Dropped, it stops
@@ -177,7 +197,7 @@ impl Runs {
     }
 
     async fn work_now(self: &Arc<Runs>, hander: &Hander, work: &Delegated, above: Above) -> ToolOutcome {
-        let Some(known) = self.agents.get(&(hander.user.app.clone(), work.agent.clone())) else {
+        let Some(known) = self.known_agent(&hander.user.app, &work.agent) else {
             return ToolOutcome::Failed("There is no such agent any more. Go on without it.".to_owned());
         };
         let (commands, inbox) = mpsc::unbounded();

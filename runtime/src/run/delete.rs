@@ -32,7 +32,9 @@ impl Runs {
         if let Some(run_id) = self.running(conversation) {
             self.cancel(user.clone(), run_id).await?;
         }
-        for below in self.store.descendants(conversation).await? {
+        for (below, id) in self.store.descendants(conversation).await? {
+            self.clear(&user, &id).await?;
+            self.heard.forget(below);
             if let Some(run_id) = self.running(below) {
                 self.cancel(user.clone(), run_id).await?;
             }
@@ -48,6 +50,7 @@ impl Runs {
         self.store.delete_conversation(conversation).await?;
         self.tools.release(conversation);
         self.heard.forget(conversation);
+        self.notes.take(conversation);
         self.observers.deleted(&user, &row.id);
         if let Some(recorder) = self.recorder() {
             recorder.forget(conversation);

@@ -36,6 +36,9 @@ pub(super) struct Heard {
 struct Waiting {
     /// The run that has asked.
     run: String,
+    /// The conversation whose clients count, too: it has handed over the work, which goes on in its
+    /// background.
+    parent: Option<i64>,
     /// When a client was heard of last.
     heard: Instant,
     /// What looks whether that was too long ago; one for each.
@@ -62,8 +65,10 @@ impl Heard {
 
     /// A client of the conversation was heard of.
     pub(super) fn hear(&self, conversation: i64) {
-        if let Some(waiting) = self.waiting().get_mut(&conversation) {
-            waiting.heard = Instant::now();
+        for (own, waiting) in self.waiting().iter_mut() {
+            if *own == conversation || waiting.parent == Some(conversation) {
+                waiting.heard = Instant::now();
+            }
         }
     }
 
@@ -104,6 +109,16 @@ impl Runs {
         self.heard.hear(conversation);
     }
 
+    /// The order of a run that the runtime itself begins; `None`: nobody says how yet.
+    pub(super) fn own_order(
+        &self,
+        user: User,
+        agent: String,
+        input: RunAgentInput,
+    ) -> Option<BoxFuture<'static, ApiResult<Order>>> {
+        self.heard.orders.get().map(|orders| orders(user, agent, input))
+    }
+
     /// The clocks of approvals that waited when an earlier process ended begin anew.
     ///
     /// # Errors
@@ -122,8 +137,8 @@ impl Runs {
     /// From now on somebody has to be heard of, or what the turn waits for is denied.
     pub(super) fn wait_for_word(self: &Arc<Runs>, turn: WaitingTurn) {
         let (conversation, run) = (turn.conversation_key, turn.run.clone());
-        let waiting =
-            Waiting { run, heard: Instant::now(), task: None, _open: Open::one(&metrics::APPROVALS) };
+        let (heard, parent) = (Instant::now(), turn.parent);
+        let waiting = Waiting { run, parent, heard, task: None, _open: Open::one(&metrics::APPROVALS) };
         self.heard.forget(conversation);
         self.heard.waiting().insert(conversation, waiting);
         let task = tokio::spawn(Arc::clone(self).deny_unheard(turn)).abort_handle();
@@ -154,7 +169,8 @@ impl Runs {
     /// Whether a stream of a run in the same conversation is open.
     fn is_read(&self, turn: &WaitingTurn) -> bool {
         let table = self.table();
-        let mut own = table.runs.values().filter(|run| run.conversation_key == turn.conversation_key);
+        let counts = |key: i64| key == turn.conversation_key || Some(key) == turn.parent;
+        let mut own = table.runs.values().filter(|run| counts(run.conversation_key));
         own.any(|run| run.log.is_read())
     }
 

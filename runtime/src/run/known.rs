@@ -99,6 +99,9 @@ impl Runs {
         })?;
         if let Some(handed) = &order.handed {
             self.store.add_child(row.key, handed.conversation).await?;
+            if handed.background {
+                self.store.add_background(row.key, &handed.run_id, &handed.above, handed.agent_call).await?;
+            }
         }
         Ok(row)
     }

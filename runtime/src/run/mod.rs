@@ -3,6 +3,7 @@
 
 mod admission;
 mod attach;
+mod background;
 mod child;
 mod delete;
 mod files;
@@ -39,6 +40,7 @@ use axum::http::StatusCode;
 use futures_channel::mpsc;
 use mindset_core::agui::RunAgentInput;
 use mindset_core::error::ErrorCode;
+use mindset_core::json::Object;
 use mindset_core::passthrough::Passthrough;
 use mindset_core::queue::{End, WhenBusy};
 use mindset_core::turn::{Conversation, RunState};
@@ -56,6 +58,7 @@ use crate::permissions::Permissions;
 use crate::store::{Entry, LostRun, Owner, Part, RunStatus, Store};
 use crate::tools::{Scope, Tools};
 use crate::uploads::Links;
+use background::Notes;
 use heard::Heard;
 use queue::Queues;
 
@@ -66,6 +69,8 @@ pub(crate) enum Command {
     Cancel,
     /// The page set its pass-through parameters anew.
     Passthrough(Passthrough),
+    /// How work stands that goes on in the background.
+    Child(Object),
     /// The server is going down.
     Shutdown,
 }
@@ -149,6 +154,9 @@ pub(crate) struct Runs {
     permissions: Arc<Permissions>,
     /// Whom work can be handed to.
     agents: BTreeMap<(String, String), child::Known>,
+    /// How deep it is handed on, by app.
+    depths: BTreeMap<String, usize>,
+    notes: Notes,
     queues: Queues,
     observers: Arc<Observers>,
     heard: Heard,
@@ -186,6 +194,8 @@ impl Runs {
             links,
             recorder,
             agents: child::known(config, |name| models.get(name)),
+            depths: config.apps.iter().map(|app| (app.uid.clone(), app.delegation_depth)).collect(),
+            notes: Notes::default(),
             queues: Queues::new(Arc::clone(&permissions)),
             permissions,
             observers: Arc::default(),

@@ -165,7 +165,7 @@ impl Runs {
         let mut conversation = self.stored(thread, row.as_ref()).await?;
         conversation.files = self.files(&order, row.as_ref()).await?;
         let children = conversation.waiting_children();
-        let turn = self.turn(&order, conversation, &mut listed)?;
+        let turn = self.turn(&order, row.as_ref().map(|row| row.key), conversation, &mut listed)?;
         let row = match row {
             Some(row) => row,
             None => self.new_conversation(&order).await?,
@@ -184,6 +184,7 @@ impl Runs {
         task::spawn(task::Start {
             turn,
             hander: Hander::new(&order, row.key),
+            handed: order.handed,
             children,
             model: order.model,
             watch: order.watch,
@@ -205,6 +206,7 @@ impl Runs {
     fn turn(
         self: &Arc<Runs>,
         order: &Order,
+        key: Option<i64>,
         conversation: Conversation,
         listed: &mut Listed,
     ) -> ApiResult<Turn> {
@@ -224,7 +226,11 @@ impl Runs {
         let links = Arc::clone(&self.links);
         let files = Box::new(move |id: &str| links.link(id, clock::now()));
         let (runs, user, run_id) = (Arc::clone(self), order.user.clone(), order.input.run_id.clone());
-        let steers = Box::new(move || runs.queues.read(&user, &run_id));
+        let steers = Box::new(move || {
+            let mut steers = key.map_or_else(Vec::new, |key| runs.notes.take(key));
+            steers.extend(runs.queues.read(&user, &run_id));
+            steers
+        });
         let ports = Ports { ids: Box::new(ids::uuid), patterns: Box::new(Patterns), files, steers };
         Ok(Turn::start(order.input.clone(), agent, conversation, ports, clock::now())?)
     }

@@ -19,7 +19,7 @@ use mindset_core::turn::{
 };
 use tracing::Instrument;
 
-use super::child::{Above, Hander};
+use super::child::{Above, Handed, Hander};
 use super::script::{self, Script};
 use super::{Command, LiveRun, Runs, heard};
 use crate::auth::User;
@@ -41,6 +41,8 @@ pub(super) struct Start {
     pub(super) turn: Turn,
     /// What work that it hands over gets.
     pub(super) hander: Hander,
+    /// By whom its own was handed over.
+    pub(super) handed: Option<Handed>,
     /// Conversations of work that was handed over and waits for people.
     pub(super) children: Vec<String>,
     pub(super) model: Arc<dyn Model>,
@@ -80,7 +82,7 @@ pub(super) fn spawn(mut start: Start) {
         said: mpsc::channel(SAID),
         done: None,
         asks: false,
-        approves: false,
+        questions: Vec::new(),
         broken: false,
         left: false,
     });
@@ -108,8 +110,8 @@ struct Task {
     last: Option<Arc<str>>,
     /// A person is asked who may take any time.
     asks: bool,
-    /// A person is asked whether a call may run.
-    approves: bool,
+    /// What people are asked at its end.
+    questions: Vec<Interrupt>,
     /// The store failed; the run is being ended and nothing more is stored.
     broken: bool,
     left: bool,
@@ -164,6 +166,10 @@ impl Task {
                     self.start.hander.supply(values.clone());
                     Input::Passthrough(values)
                 }
+                Command::Child(child) => {
+                    self.tell_of_child(child);
+                    return Ok(None);
+                }
                 Command::Shutdown => Input::Shutdown(
                     "The server was shut down during the answer. Send the message again.".to_owned(),
                 ),
@@ -214,7 +220,7 @@ impl Task {
                 Output::AbortTools => self.calls.clear(),
                 Output::Emit(event) if is_last(&event) => {
                     self.asks = asks_person(&event);
-                    self.approves = heard::waits_for_approval(interrupts(&event));
+                    self.questions = interrupts(&event).to_vec();
                     self.last = Some(script::text(&event));
                 }
                 Output::Done(state) => return Ok(Some(state)),
@@ -251,8 +257,18 @@ impl Task {
         self.asked = Instant::now();
     }
 
+    /// Work goes on in the background of this conversation: it stands so.
+    fn tell_of_child(&mut self, child: Object) {
+        if self.broken {
+            return;
+        }
+        let body = Body::Custom { name: "mindset.child".to_owned(), value: child.into() };
+        let event = Event { timestamp: Some(clock::now()), ..Event::new(body) };
+        self.script.add(Entry::Event(script::text(&event)));
+    }
+
     fn call_tool(&mut self, request: ToolRequest) {
-        if let Some(work) = &request.work {
+        if let Some(work) = request.work.as_ref().filter(|work| !work.background) {
             self.start.children.retain(|session| *session != work.session);
             self.work.push(work.session.clone());
         }
@@ -265,6 +281,7 @@ impl Task {
         let call = async move {
             let begin = Instant::now();
             let outcome = match (request.work.clone(), hander) {
+                (Some(work), Some((hander, _))) if work.background => runs.begin_work(hander, work).await,
                 (Some(work), Some((hander, above))) => runs.work(hander, work, above).await,
                 _ => runs.tools.call(&scope, &request, (key, waiting)).await,
             };
@@ -314,6 +331,10 @@ impl Task {
         let Start { user, run_id, run, runs, .. } = &self.start;
         // Set here and nowhere else, and a run begins once.
         let _ = run.turn_id.set(turn_id.clone());
+        if let Some(handed) = self.start.handed.as_ref().filter(|handed| handed.background) {
+            let word = RunStatus::Running.as_str();
+            runs.tell_child(user, handed, (&run.conversation, run_id), (word, &[]));
+        }
         if self.waited {
             self.script.add(Entry::Unwait);
         }
@@ -385,8 +406,11 @@ impl Task {
         runs.leave(user, run_id, (run, state));
         if state == RunState::Waiting {
             runs.lapse_later(user, run_id, if self.asks { Duration::ZERO } else { PATIENCE });
-            // What delegated work asks is asked by the run above, which waits for it.
-            if self.approves && run.owner.get() != Some(&Owner::Child) {
+            let parent = self.start.handed.as_ref().filter(|handed| handed.background);
+            let parent = parent.map(|handed| handed.conversation);
+            // What delegated work asks is asked by the run above, if that waits for it.
+            let own = run.owner.get() != Some(&Owner::Child) || parent.is_some();
+            if own && heard::waits_for_approval(&self.questions) {
                 runs.wait_for_word(WaitingTurn {
                     user: user.clone(),
                     run: run_id.clone(),
@@ -394,11 +418,15 @@ impl Task {
                     conversation_key: run.conversation_key,
                     agent: self.start.agent_uid.clone(),
                     agent_call: run.agent_call,
+                    parent,
                 });
             }
         }
         run.log.publish(events);
         run.log.end(state);
+        if let Some(handed) = self.start.handed.as_ref().filter(|handed| handed.background) {
+            runs.child_left((user, handed), run, state, &self.questions);
+        }
     }
 }
 

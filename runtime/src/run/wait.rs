@@ -43,7 +43,12 @@ pub(super) fn spawn(mut wait: Wait, message: Option<&StoredMessage>, waited: boo
             text: message.map(|m| m.content.clone()).unwrap_or_default(),
             silent: message.is_some_and(|m| m.silent),
         })));
-        let started = told::run_started(&run.conversation, &order.input.run_id, clock::now());
+        let started = told::run_started(
+            &run.conversation,
+            &order.input.run_id,
+            order.handed.as_ref().map(|handed| handed.run_id.as_str()),
+            clock::now(),
+        );
         script.add(Entry::Event(text(&started)));
     }
     let guard =
@@ -102,7 +107,11 @@ impl Wait {
                 }
                 Some(Notice::Failed(error)) => (RunState::Error, told::run_failed(&error, clock::now())),
             };
-            return end(&mut self.script, (&self.runs, &self.order.user, &self.run), state, &event).await;
+            end(&mut self.script, (&self.runs, &self.order.user, &self.run), state, &event).await;
+            if let Some(handed) = &self.order.handed {
+                self.runs.child_left((&self.order.user, handed), &self.run, state, &[]);
+            }
+            return;
         }
     }
 
@@ -115,13 +124,16 @@ impl Wait {
         if let Err(error) = script.flush().await {
             tracing::error!(%error, "a run that waited could not be stored");
         }
-        let (user, run_id) = (order.user.clone(), order.input.run_id.clone());
+        let (user, run_id, handed) = (order.user.clone(), order.input.run_id.clone(), order.handed.clone());
         let channel = (run.commands.clone(), inbox);
         let mut waited = Some(Waited { run: Arc::clone(&run), script });
         if let Err(error) = runs.go(order, channel, &mut waited).await {
             let event = told::run_failed(error.info(), clock::now());
             if let Some(Waited { mut script, .. }) = waited {
                 end(&mut script, (&runs, &user, &run), RunState::Error, &event).await;
+                if let Some(handed) = &handed {
+                    runs.child_left((&user, handed), &run, RunState::Error, &[]);
+                }
             }
             runs.queues.ended(&user, &run_id, End::Refused);
         }

@@ -149,19 +149,21 @@ impl Store {
         .await
     }
 
-    /// The conversations of all work that was handed over in this one, and of what that handed on.
+    /// The conversations of all work that was handed over in this one, and of what that handed on: their
+    /// handles and ids.
     ///
     /// # Errors
     /// The database failed.
-    pub(crate) async fn descendants(&self, conversation: i64) -> StoreResult<Vec<i64>> {
-        sqlx::query_scalar(
+    pub(crate) async fn descendants(&self, conversation: i64) -> StoreResult<Vec<(i64, String)>> {
+        let rows = sqlx::query(
             "WITH RECURSIVE below (key) AS (SELECT conversation FROM children WHERE parent = ?
                  UNION SELECT conversation FROM children JOIN below ON parent = below.key)
-             SELECT key FROM below",
+             SELECT c.key, c.id FROM below JOIN conversations c ON c.key = below.key",
         )
         .bind(conversation)
         .fetch_all(&self.pool)
-        .await
+        .await?;
+        rows.iter().map(|row| Ok((row.try_get("key")?, row.try_get("id")?))).collect()
     }
 
     /// Every message of a conversation, oldest first.

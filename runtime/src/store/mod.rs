@@ -3,6 +3,7 @@
 //! Everything is scoped to app and user by the arguments, never by the caller's
 //! care: another user's id is simply unknown here.
 
+mod background;
 mod conversations;
 mod entries;
 mod events;
@@ -35,6 +36,7 @@ use sqlx::sqlite::{
 use crate::config::Secret;
 use crate::ids;
 
+pub(crate) use background::note_id;
 pub(crate) use conversations::{ConversationRow, NewConversation, Owner};
 pub(crate) use listing::{Cursor, Page};
 pub(crate) use log::{Entry, EventLog, Part};

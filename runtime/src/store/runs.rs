@@ -92,6 +92,8 @@ pub(crate) struct WaitingTurn {
     pub(crate) agent: String,
     /// The application posted it.
     pub(crate) agent_call: bool,
+    /// The conversation that has handed over its work, which goes on in the background.
+    pub(crate) parent: Option<i64>,
 }
 
 /// How a stored run stands.
@@ -237,9 +239,10 @@ impl Store {
     pub(crate) async fn waiting_turns(&self) -> StoreResult<Vec<WaitingTurn>> {
         let rows = sqlx::query(
             "SELECT r.id, r.app, r.user, r.agent_call, c.id AS conversation, c.key, c.agent,
-                 u.key_hash IS NOT NULL AS anonymous
+                 u.key_hash IS NOT NULL AS anonymous, h.parent
              FROM runs r JOIN conversations c ON c.key = r.conversation LEFT JOIN users u ON u.id = r.user
-             WHERE r.state = 'waiting' AND c.user = r.user AND c.owner != 'child'",
+             LEFT JOIN background b ON b.conversation = c.key LEFT JOIN children h ON h.conversation = b.conversation
+             WHERE r.state = 'waiting' AND c.user = r.user AND (c.owner != 'child' OR h.parent IS NOT NULL)",
         )
         .fetch_all(&self.readers)
         .await?;
@@ -252,6 +255,7 @@ impl Store {
                 conversation_key: row.try_get("key")?,
                 agent: row.try_get("agent")?,
                 agent_call: row.try_get("agent_call")?,
+                parent: row.try_get("parent")?,
             })
         };
         rows.iter().map(turn).collect()

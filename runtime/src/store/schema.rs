@@ -51,6 +51,11 @@ const TABLES: &[&str] = &[
         conversation INTEGER PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE,
         parent INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE)",
     "CREATE INDEX IF NOT EXISTS children_of ON children (parent)",
+    // Of those, what goes on in the background: the run and the agents above. A file of this version
+    // may lack it.
+    "CREATE TABLE IF NOT EXISTS background (
+        conversation INTEGER PRIMARY KEY REFERENCES conversations (key) ON DELETE CASCADE,
+        run TEXT NOT NULL, above TEXT NOT NULL, agent_call INTEGER NOT NULL)",
     // What users let the application do; no row: what it declares.
     "CREATE TABLE IF NOT EXISTS permissions (
         app TEXT NOT NULL, user TEXT NOT NULL, run INTEGER NOT NULL, read INTEGER NOT NULL,

@@ -86,7 +86,7 @@ impl Server {
         let stream = self.streams.len();
         self.streams.push(Vec::new());
         self.runs.insert(run.clone(), Run::new(None, thread.clone(), body.to_owned(), stream));
-        self.tell(&run, &told::run_started(&thread, &run, now));
+        self.tell(&run, &told::run_started(&thread, &run, None, now));
         let body = body.to_owned();
         let place = self.line.borrow().of(&thread).count() + 1;
         let wait = Wait { run: run.clone(), thread, body, message, steers, paused: false, parked: false };
