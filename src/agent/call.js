@@ -14,6 +14,8 @@ export class Call {
   wasPosted = false;
   /** The session of the core that it runs in. */
   held;
+  /** Hears of work that goes on in the background of the turn. */
+  background = () => {};
   #errors;
   #onEvent;
   #turnId;
@@ -60,7 +62,12 @@ export class Call {
       this.requests.delete(requestId);
       this.tell('permission.resolved', { requestId, decision }, sessionId);
     },
-    child: ({ event }) => event && this.#hearChild(event),
+    child: (child) => {
+      const { event = child } = child;
+      if (event.name === 'mindset.child') this.background(event.value);
+      else if (child.event) this.#hearChild(event);
+      else this.background(child);
+    },
     question_requested: ({ questionId, questionnaire }) => this.tell('question.requested', { questionId, requestId: questionId, request: questionnaire }),
   };
 

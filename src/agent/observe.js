@@ -51,14 +51,14 @@ function tell(onEvent, event) {
 }
 
 /** Reads a stream until it breaks, or says why it ends. */
-async function events(body, { signal, silence }, hear) {
+export async function events(body, { signal, silence }, hear) {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = '';
   try {
     for (;;) {
       const { done, value } = await within(reader.read(), silence);
-      if (done || signal.aborted) return undefined;
+      if (done || signal?.aborted) return undefined;
       const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
       rest = blocks.pop();
       for (const block of blocks) {

@@ -2,6 +2,7 @@
 // without a panel, for as long as it takes.
 
 import { absolute, origin } from '../page.js';
+import { Background } from './background.js';
 import { Call } from './call.js';
 import { coded } from './errors.js';
 import { Held } from './held.js';
@@ -35,7 +36,7 @@ export class Sessions {
 
   /** Runs a turn. */
   async run(job, { text, sessionId, agentUid, model, whenBusy }, { onEvent, answers }) {
-    const call = new Call(sessionId, this.#errors, onEvent);
+    const call = this.#call(sessionId, onEvent);
     const leave = await this.#room(job, call, whenBusy);
     const held = this.#hold({ sessionId, agentUid, answers, call: { model, whenBusy } });
     const say = async () => {
@@ -51,6 +52,13 @@ export class Sessions {
     }
   }
 
+  #call(sessionId, onEvent) {
+    const call = new Call(sessionId, this.#errors, onEvent);
+    const background = new Background(call, this.#requests, this.#settings().timing);
+    if (onEvent) call.background = (child) => background.hear(child);
+    return call;
+  }
+
   /** A session that waits for answers is busy until they come. */
   async #whyBusy(error, sessionId) {
     if (error.code !== coded('busy')) return error;
@@ -63,7 +71,7 @@ export class Sessions {
   /** Answers a questionnaire; gives what the turn that goes on comes to. */
   async answer(job, { sessionId, questionId, word, model }, { onEvent, answers }) {
     const conversation = await this.#asking(sessionId, questionId, 'session_not_found');
-    const call = new Call(sessionId, this.#errors, onEvent);
+    const call = this.#call(sessionId, onEvent);
     const leave = await this.#room(job, call);
     const held = this.#waiting(sessionId, { answers, model }) ?? this.#read(sessionId, conversation, { answers, model });
     const say = async () => {
@@ -116,16 +124,22 @@ export class Sessions {
   /** A session of the application's in which something with this id is open. */
   async #asking(sessionId, requestId, missing) {
     const conversation = await this.#stored(sessionId, missing);
-    const { owner, openInterrupts = [] } = conversation;
-    if (owner !== 'app') throw this.#errors.noSession();
+    const { openInterrupts = [] } = conversation;
+    if (!(await this.#isOwn(conversation))) throw this.#errors.noSession();
     if (openInterrupts.some(({ id }) => id === requestId)) return conversation;
     throw this.#errors.noRequest();
   }
 
-  /** The session by which this one asks people: of a child that the one which has handed it its work. */
+  /** Whether the application has begun it, or what has handed it its work, or it is below the conversation of the element. */
+  async #isOwn({ id, owner, parentId }) {
+    if (owner !== 'child' || parentId === undefined) return owner === 'app' || (owner === 'user' && id === this.#place.calls?.conversationId);
+    return this.#isOwn(await this.#stored(parentId));
+  }
+
+  /** The session by which this one asks people: of a child that the one which waits for its work. */
   async above(sessionId) {
-    const { owner, parentId } = await this.#stored(sessionId, 'request_not_found');
-    return owner === 'child' && parentId !== undefined ? this.above(parentId) : sessionId;
+    const { owner, parentId, background } = await this.#stored(sessionId, 'request_not_found');
+    return owner === 'child' && parentId !== undefined && !background ? this.above(parentId) : sessionId;
   }
 
   /** Whether this client runs a turn in the session. */

@@ -110,6 +110,48 @@ test('another client answers by the id of the child, also after a restart', asyn
   assert.match(JSON.stringify(model.requests.at(-2)), /Echo: hello/);
 });
 
+test('work in the background is heard by its own id after the turn is over, and asks and is answered by it', async () => {
+  const agent = service();
+  const events = [];
+  const result = await agent.run({ text: hand([...SUM, ...ECHO], { background: true }) }, { onEvent: (event) => { events.push(event); } });
+  assert.deepEqual([result.status, result.text], ['finished', 'Done.']);
+  const asked = await until(() => events.find(({ type }) => type === 'permission.requested'), 'the work to ask');
+  const { sessionId: child, requestId } = asked;
+  assert.notEqual(child, result.sessionId);
+  assert.deepEqual(asked.toolInput, { message: 'hello' });
+  assert.equal(events.filter(({ type, sessionId }) => type === 'turn.finished' && sessionId === result.sessionId).length, 1);
+  await agent.reply({ sessionId: child, requestId, decision: 'allowOnce' });
+  await until(() => events.find(({ type, sessionId }) => type === 'turn.finished' && sessionId === child), 'the work to be over');
+  const own = events.filter(({ sessionId }) => sessionId === child);
+  assert.deepEqual(own.map(({ type, toolName, ok, decision, text }) => [type, toolName ?? decision ?? text, ok].filter((part) => part !== undefined)), [
+    ['turn.started'],
+    ['tool.started', 'get-sum'],
+    ['tool.finished', 'get-sum', true],
+    ['permission.requested', 'echo'],
+    ['permission.resolved', 'allowOnce'],
+    ['tool.started', 'echo'],
+    ['tool.finished', 'echo', true],
+    ['text.delta', 'Done.'],
+    ['message.committed', 'Done.'],
+    ['turn.finished', 'Done.'],
+  ]);
+  assert.equal(new Set(own.map(({ turnId }) => turnId)).size, 1);
+  assert.notEqual(own[0].turnId, result.turnId);
+  assert.equal(own.at(-1).status, 'finished');
+  await assert.rejects(agent.reply({ sessionId: child, requestId, decision: 'deny' }), { code: 'REQUEST_NOT_FOUND' });
+});
+
+test('work in the background that a person denies, and another client that answers', async () => {
+  const user = `person-${(people += 1)}`;
+  const events = [];
+  await service(user).run({ text: hand(ECHO, { background: true }) }, { onEvent: (event) => { events.push(event); } });
+  const { sessionId, requestId } = await until(() => events.find(({ type }) => type === 'permission.requested'), 'the work to ask');
+  await service(user).reply({ sessionId, requestId, decision: 'deny' });
+  const end = await until(() => events.find((event) => event.type === 'turn.finished' && event.sessionId === sessionId), 'the work to be over');
+  assert.deepEqual([end.status, end.text], ['finished', 'Done.']);
+  assert.equal(events.find(({ type }) => type === 'permission.resolved').decision, 'deny');
+});
+
 test('a page: the line in its language, the card of the child, and its answer', async () => {
   const host = await Host.open(browser, `${pages.origin}/`);
   hosts.push(host);
