@@ -76,6 +76,7 @@ test('another language takes nothing away: files, an edit, the caret, the place 
   await host.send('Tell me everything');
   await panel.host.locator('input[type=file]').setInputFiles([{ name: 'plan.png', mimeType: 'image/png', buffer: Buffer.from('x') }]);
   await until(() => s.runtime.uploads.length, 'the upload');
+  await panel.host.locator('[part=attachment__progress]').waitFor({ state: 'hidden' });
   const line = () => panel.host.getByText('Line 20.', { exact: true }).evaluate((row) => {
     const log = row.closest('[role=log]');
     return row.getBoundingClientRect().top - log.getBoundingClientRect().top;
