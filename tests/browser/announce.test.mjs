@@ -5,6 +5,7 @@ import { test } from 'node:test';
 
 import { STATES } from '../support/states.mjs';
 import { suite } from '../support/suite.mjs';
+import { until } from '../support/wait.mjs';
 
 const s = suite();
 
@@ -53,10 +54,17 @@ test('an answer of a hundred deltas is announced once, when it is whole', async 
 test('what is announced is good to hear: no code, no addresses, and not for ever', async () => {
   const host = await s.ready();
   const announcer = host.panel.host.locator('[role="status"][aria-live="polite"]').first();
+  let before = '';
+  /** What is announced next: it may come after the turn is over. */
+  const next = async () => {
+    await until(async () => ![before, ''].includes(await announcer.textContent()), 'an announcement');
+    before = await announcer.textContent();
+    return before;
+  };
   const says = async (answer) => {
     s.runtime.onRun = (run) => run.start().say(answer).finish();
     await host.send('go');
-    return announcer.textContent();
+    return next();
   };
   assert.equal(await says('See https://www.example.com/a/b?c=d#e, then\n\n  ask.'), 'See www.example.com then ask.');
   const long = await says('This is a sentence of some words. '.repeat(200));
@@ -64,7 +72,7 @@ test('what is announced is good to hear: no code, no addresses, and not for ever
   assert.match(long, /some words\. \u2026 The answer goes on in the conversation\.$/);
   s.runtime.onRun = (run) => run.start().say('First.').endMessage().say('Second.').finish();
   await host.send('in two');
-  assert.equal(await announcer.textContent(), 'First. Second.');
+  assert.equal(await next(), 'First. Second.');
 });
 
 test('what was said before the page was loaded is not announced', async () => {
