@@ -12,7 +12,7 @@ import { Builder, Key } from 'selenium-webdriver';
 
 import { launch } from './browser.mjs';
 import { freePort } from './ports.mjs';
-import { until } from './wait.mjs';
+import { until, within } from './wait.mjs';
 
 /** Names of keys as they are pressed here, and what WebDriver calls them. */
 const KEYS = { Enter: Key.ENTER, Escape: Key.ESCAPE, ArrowUp: Key.ARROW_UP, PageUp: Key.PAGE_UP, Tab: Key.TAB };
@@ -62,13 +62,17 @@ async function firefox() {
   };
 }
 
-async function webkit() {
+/** How long a window of WebKitGTK may take to open, in milliseconds; its driver forgets one now and then. */
+const OPENING = 15_000;
+
+/** A driver of WebKitGTK and the screen it draws on. */
+async function webkitDriver() {
   const driver = program('WEBKIT_DRIVER', ['WebKitWebDriver'], 'webkit2gtk-driver');
   const xvfb = program('XVFB', ['Xvfb'], 'xvfb');
   const [port, display] = [await freePort(), 100 + Math.floor(Math.random() * 800)];
   const screen = spawn(xvfb, [`:${display}`, '-screen', '0', '1280x900x24', '-nolisten', 'tcp'], { stdio: 'ignore' });
   const server = spawn(driver, [`--port=${port}`], { stdio: 'ignore', env: { ...process.env, DISPLAY: `:${display}`, WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' } });
-  const end = () => [server, screen].forEach((child) => child.kill());
+  const end = (signal) => [server, screen].forEach((child) => child.kill(signal));
   try {
     await until(() => fetch(`http://127.0.0.1:${port}/status`).then((answer) => answer.ok, () => false), 'WebKitWebDriver to answer');
   } catch (error) {
@@ -76,13 +80,27 @@ async function webkit() {
     throw error;
   }
   const binary = ['x86_64', 'aarch64'].map((cpu) => `/usr/lib/${cpu}-linux-gnu/webkit2gtk-4.1/MiniBrowser`).find(existsSync);
-  const session = () => new Builder()
-    .usingServer(`http://127.0.0.1:${port}`)
-    .withCapabilities({ browserName: 'MiniBrowser', 'webkitgtk:browserOptions': { binary, args: ['--automation'] } })
-    .build();
+  const window = async () => {
+    const opened = new Builder()
+      .usingServer(`http://127.0.0.1:${port}`)
+      .withCapabilities({ browserName: 'MiniBrowser', 'webkitgtk:browserOptions': { binary, args: ['--automation'] } })
+      .build();
+    await within(opened, 'a window of WebKitGTK', OPENING);
+    return opened;
+  };
+  return { window, end };
+}
+
+async function webkit() {
+  let driver = await webkitDriver();
+  const opened = () => driver.window().catch(async () => {
+    driver.end('SIGKILL');
+    driver = await webkitDriver();
+    return driver.window();
+  });
   return {
     async open(url) {
-      const window = await session();
+      const window = await opened();
       await window.manage().setTimeouts({ script: 20_000, pageLoad: 20_000 });
       await window.get(url);
       const send = (keys) => window.actions({ async: true }).sendKeys(keys).perform();
@@ -93,7 +111,7 @@ async function webkit() {
         close: () => window.quit(),
       };
     },
-    close: async () => end(),
+    close: async () => driver.end(),
   };
 }
 
